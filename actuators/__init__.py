@@ -1,1 +1,66 @@
-"""."""
+"""One joint: compliance laws, motor, friction, PID, operation modes, and the MuJoCo callbacks that run them."""
+
+from pliant.actuators.callbacks import (
+    Backend,
+    CallbackOwnershipError,
+    current_backend,
+    install,
+    uninstall,
+)
+from pliant.actuators.joint import CompliantJoint, Reference, add_compliant_joint
+from pliant.actuators.law import Compliance, Law, Preset, compliance_law
+from pliant.actuators.laws import find_law, law_names
+from pliant.actuators.model import (
+    JointOnModel,
+    compile_model,
+    compliant_joints,
+    load_model,
+    prepare_model,
+    save_model,
+)
+from pliant.actuators.modes import Mode
+from pliant.actuators.motor import Motor, Pivot
+from pliant.actuators.parameters import Parameter
+from pliant.actuators.pid import LINK_PID, PID
+from pliant.actuators.references import antagonistic, antagonistic_inverse, direct
+from pliant.actuators.signals import JointReader, trace_joint
+from pliant.actuators.stability import Margin, StabilityError, stability_margin
+from pliant.actuators.structs import StructLayoutError
+
+__all__ = [
+    "LINK_PID",
+    "PID",
+    "Backend",
+    "CallbackOwnershipError",
+    "Compliance",
+    "CompliantJoint",
+    "JointOnModel",
+    "JointReader",
+    "Law",
+    "Margin",
+    "Mode",
+    "Motor",
+    "Parameter",
+    "Pivot",
+    "Preset",
+    "Reference",
+    "StabilityError",
+    "StructLayoutError",
+    "add_compliant_joint",
+    "antagonistic",
+    "antagonistic_inverse",
+    "compile_model",
+    "compliance_law",
+    "compliant_joints",
+    "current_backend",
+    "direct",
+    "find_law",
+    "install",
+    "law_names",
+    "load_model",
+    "prepare_model",
+    "save_model",
+    "stability_margin",
+    "trace_joint",
+    "uninstall",
+]

@@ -1,0 +1,301 @@
+"""A compliant joint: a law and a drive, put on a hinge or slide joint of an `MjSpec`."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import mujoco
+
+from pliant.actuators import layout
+from pliant.actuators.law import Compliance, Law, Pair, Preset, check_preset
+from pliant.actuators.laws import as_compliance, find_law
+from pliant.actuators.modes import Mode, as_mode
+from pliant.actuators.motor import Motor, Pivot
+from pliant.actuators.pid import LINK_PID, PID
+from pliant.errors import ConfigurationError, FileFormatError, check_bounds, unknown_name
+
+TEXT_PREFIX = "pliant/"
+"""Name prefix of the model's text elements that hold each joint's description as JSON."""
+
+_LONGEST_SUBSTEP = 0.25e-3
+"""Motors are integrated in sub-steps no longer than this, s."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One reference a joint receives: the name of its column, unit, bounds and resting value."""
+
+    name: str
+    unit: str
+    low: float
+    high: float
+    rest: float
+
+
+@dataclass(frozen=True)
+class CompliantJoint:
+    """Everything that describes a compliant joint. `law` and `mode` may be given by name.
+
+    Raises:
+        UnknownNameError: no such law, mode or parameter.
+        OutOfBoundsError: a value outside its bounds.
+        ConfigurationError: law and mode do not go together.
+    """
+
+    law: Compliance
+    mode: Mode = Mode.EQUILIBRIUM_PRESET
+    motor: Motor = field(default_factory=Motor)
+    pid: PID | None = None
+    """None: the motor loop's defaults, or the link loop's in mode 1."""
+    pivot: Pivot = field(default_factory=Pivot)
+    preset_range: Pair | None = None
+    """Bounds of the stiffness preset (rad, or m for a pivot); None: all that the law allows."""
+    preset: float | None = None
+    """Resting stiffness preset; None: the law's, moved inside `preset_range`."""
+    position_range: Pair = (-math.pi, math.pi)
+    """Bounds of position references, rad."""
+    implicit: bool = False
+    """Let MuJoCo's `discrete` integrator carry the stiff part of the spring implicitly."""
+    delay: float = 0.0
+    """Delay of all references of the joint, s; a multiple of the time step is exact."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "law", as_compliance(self.law))
+        object.__setattr__(self, "mode", as_mode(self.mode))
+        if self.pid is None:
+            object.__setattr__(self, "pid", LINK_PID if self.mode is Mode.LINK_POSITION else PID())
+        low, high = (float(value) for value in self.position_range)
+        if not low < high:
+            raise ConfigurationError(f"position_range ({low:g}, {high:g}) rad must be ascending.")
+        object.__setattr__(self, "position_range", (low, high))
+        check_bounds("delay", self.delay, 0.0, 10.0, "s")
+        self._check_law_and_mode()
+        if self.preset_range is not None:
+            object.__setattr__(self, "preset_range", check_preset(self.law, *map(float, self.preset_range)))
+        if self.preset is not None:
+            described = self._described_preset()
+            check_bounds(f"law {self.law.law.name!r}: preset", self.preset, *self.preset_bounds, described.unit)
+
+    def _check_law_and_mode(self) -> None:
+        name = self.law.law.name
+        if self.mode.rigid and name != "rigid":
+            raise ConfigurationError(
+                f"mode {int(self.mode)} ({self.mode.name.lower()}) drives the link directly and needs the law "
+                f"'rigid'; {name!r} runs in modes 2 to 6."
+            )
+        if not self.mode.rigid and name == "rigid":
+            raise ConfigurationError(
+                f"a rigid joint has no spring for mode {int(self.mode)} ({self.mode.name.lower()}); "
+                "use mode 0 or 1, or an elastic law."
+            )
+        if self.implicit and self.mode.rigid:
+            raise ConfigurationError("implicit stiffness is for springs; a rigid joint has none.")
+
+    def _described_preset(self) -> Preset:
+        described = self.law.preset
+        if described is None:
+            raise ConfigurationError(f"law {self.law.law.name!r} has no stiffness preset.")
+        return described
+
+    @property
+    def preset_bounds(self) -> Pair:
+        """Bounds of the stiffness preset, rad (m for a pivot)."""
+        if self.preset_range is not None:
+            return self.preset_range
+        described = self._described_preset()
+        return described.low, described.high
+
+    @property
+    def resting_preset(self) -> float:
+        """Preset at rest: `preset`, or the law's own default moved inside the bounds; 0 without a preset."""
+        if self.law.preset is None:
+            return 0.0
+        low, high = self.preset_bounds
+        return min(max(self.law.preset.default if self.preset is None else self.preset, low), high)
+
+    @property
+    def stiffest(self) -> float:
+        """Largest stiffness that the joint can reach, N·m/rad; the link PID's gain in mode 1."""
+        if self.mode.rigid:
+            assert self.pid is not None
+            return self.pid.kp if self.mode is Mode.LINK_POSITION else 0.0
+        bounds = None if self.law.preset is None else self.preset_bounds
+        return self.law.stiffest(bounds, independent=not self.mode.maps_references)
+
+    @property
+    def motors(self) -> int:
+        """Number of motors."""
+        return self.law.law.motors
+
+    def references(self) -> tuple[Reference, ...]:
+        """The references the joint receives, in order: one per motor, or one for a single-motor joint."""
+        limit = self.motor.torque_limit
+        low, high = self.position_range
+        if self.mode is Mode.LINK_TORQUE:
+            return (Reference("torque", "N·m", -limit, limit, 0.0),)
+        if self.mode is Mode.LINK_POSITION:
+            return (Reference("position", "rad", low, high, min(max(0.0, low), high)),)
+        neutral = min(max(0.0, low), high)
+        rest1, rest2 = self.law.references(neutral, self.resting_preset)
+        if self.mode.maps_references:
+            first = Reference("equilibrium", "rad", low, high, neutral)
+        elif self.mode is Mode.MOTOR_TORQUES:
+            first = Reference("torque1", "N·m", -limit, limit, 0.0)
+        else:
+            first = Reference("motor1", "rad", *self._motor_range(), rest1)
+        if self.motors == 1:
+            return (first,)
+        return (first, self._second_reference(rest2))
+
+    def _second_reference(self, rest: float) -> Reference:
+        limit = self.motor.torque_limit
+        if self.mode.maps_references or self.law.law.pivot:
+            described = self._described_preset()
+            return Reference(described.name, described.unit, *self.preset_bounds, self.resting_preset)
+        if self.mode is Mode.MOTOR_TORQUES:
+            return Reference("torque2", "N·m", -limit, limit, 0.0)
+        return Reference("motor2", "rad", *self._motor_range(), rest)
+
+    def _motor_range(self) -> Pair:
+        """Bounds of a motor's own reference: where equilibrium and preset can send it."""
+        low, high = self.position_range
+        reach = 0.0
+        if self.law.preset is not None and not self.law.law.pivot:
+            reach = max(abs(bound) for bound in self.preset_bounds)
+        return low - reach, high + reach
+
+    def row(self, explicit_stiffness: float = 0.0) -> list[float]:
+        """The joint's row of `actuator_user` (see layout.py)."""
+        assert self.pid is not None
+        row = [0.0] * layout.USER_SIZE
+        law = self.law.law
+        row[layout.MAGIC] = layout.MAGIC_VALUE
+        row[layout.IDENTITY : layout.IDENTITY + 3] = layout.identity_words(law.identity)
+        row[layout.MODE] = float(self.mode)
+        row[layout.MOTORS] = float(self.motors)
+        row[layout.PIVOT] = float(law.pivot)
+        row[layout.IMPLICIT] = float(self.implicit)
+        row[layout.EXPLICIT_STIFFNESS] = explicit_stiffness
+        row[layout.SUBSTEP] = self.substep
+        row[layout.TORQUE_LIMIT] = self.motor.torque_limit
+        for at, values in (
+            (layout.PID_AT, self.pid.values),
+            (layout.MOTOR_AT, self.motor.values),
+            (layout.PIVOT_AT, self.pivot.values),
+            (layout.LAW_AT, self.law.values),
+        ):
+            row[at : at + len(values)] = values
+        return row
+
+    @property
+    def substep(self) -> float:
+        """Longest sub-step of the motors, s: 0.25 ms, or shorter for a light motor on a stiff spring."""
+        if not self.mode.has_motors:
+            return _LONGEST_SUBSTEP
+        return min(_LONGEST_SUBSTEP, 0.25 * math.sqrt(self.motor.inertia / max(self.stiffest, 1e-9)))
+
+    def describe(self) -> dict[str, Any]:
+        """The joint as plain data, complete enough for `from_description`."""
+        assert self.pid is not None
+        return {
+            "law": self.law.law.source,
+            "identity": self.law.law.identity,
+            "parameters": self.law.parameters,
+            "mode": int(self.mode),
+            "motor": asdict(self.motor),
+            "pid": asdict(self.pid),
+            "pivot": asdict(self.pivot),
+            "preset_range": self.preset_range,
+            "preset": self.preset,
+            "position_range": self.position_range,
+            "implicit": self.implicit,
+            "delay": self.delay,
+        }
+
+
+def from_description(description: Mapping[str, Any], where: str) -> CompliantJoint:
+    """Rebuild a joint from `CompliantJoint.describe`, importing its law.
+
+    Raises:
+        ConfigurationError: the law cannot be imported, or has changed since the description was written.
+        FileFormatError: the description is incomplete.
+    """
+    try:
+        law: Law = find_law(str(description["law"]))
+        if law.identity != description["identity"]:
+            raise ConfigurationError(
+                f"{where}: law {description['law']!r} has changed since this model was written (identity "
+                f"{law.identity} here, {description['identity']} there). Build the model again with today's law."
+            )
+        return CompliantJoint(
+            law=law(**description["parameters"]),
+            mode=as_mode(int(description["mode"])),
+            motor=Motor(**description["motor"]),
+            pid=PID(**description["pid"]),
+            pivot=Pivot(**description["pivot"]),
+            preset_range=None if description["preset_range"] is None else tuple(description["preset_range"]),
+            preset=description["preset"],
+            position_range=tuple(description["position_range"]),
+            implicit=bool(description["implicit"]),
+            delay=float(description["delay"]),
+        )
+    except (KeyError, TypeError) as error:
+        raise FileFormatError(f"{where}: the description of the joint is not complete ({error}).") from error
+
+
+def actuator_names(joint: str, description: CompliantJoint) -> tuple[str, ...]:
+    """Names of a joint's actuators, `joint/reference`: also the names of its command columns."""
+    return tuple(f"{joint}/{reference.name}" for reference in description.references())
+
+
+def _check_target(spec: mujoco.MjSpec, joint: str) -> None:
+    names = [j.name for j in spec.joints]
+    if joint not in names:
+        raise unknown_name("joint", joint, [name for name in names if name], "the model")
+    kind = int(spec.joint(joint).type)
+    if kind not in (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)):
+        raise ConfigurationError(
+            f"joint {joint!r} is a ball or free joint; a compliant joint is a hinge or slide."
+        )
+    if any(text.name == TEXT_PREFIX + joint for text in spec.texts):
+        raise ConfigurationError(f"joint {joint!r} is already compliant.")
+
+
+def add_compliant_joint(spec: mujoco.MjSpec, joint: str, description: CompliantJoint) -> tuple[str, ...]:
+    """Put a compliant joint on the hinge or slide joint `joint` of `spec`; returns its actuators' names.
+
+    The first actuator carries the torque and the state (`act`), the second only the second reference.
+    Everything about the joint is in the compiled model and its data. Compile with
+    `pliant.actuators.compile_model`, which also installs the callbacks and checks the time step.
+
+    Raises:
+        UnknownNameError: the spec has no such joint.
+        ConfigurationError: it is not a hinge or slide, or is already compliant.
+    """
+    _check_target(spec, joint)
+    size = layout.act_size(int(description.mode), description.motors, description.implicit)
+    names = actuator_names(joint, description)
+    for index, (name, reference) in enumerate(zip(names, description.references(), strict=True)):
+        actuator = spec.add_actuator(name=name, target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        actuator.ctrllimited = mujoco.mjtLimited.mjLIMITED_TRUE
+        actuator.ctrlrange = [reference.low, reference.high]
+        actuator.gainprm[0] = 0.0
+        if description.delay > 0.0:
+            actuator.delay = description.delay
+            actuator.nsample = max(math.ceil(description.delay / spec.option.timestep - 1e-9), 1)
+        if index == 1:
+            continue
+        actuator.biastype = mujoco.mjtBias.mjBIAS_USER
+        actuator.userdata = description.row()
+        if size:
+            actuator.dyntype = mujoco.mjtDyn.mjDYN_USER
+            actuator.actdim = size
+        if description.implicit:
+            # force = (last activation)·(joint angle) + bias, so the integrator sees the stiffness −act
+            actuator.gaintype = mujoco.mjtGain.mjGAIN_AFFINE
+            actuator.gainprm[1] = 1.0
+            actuator.actearly = True
+    spec.add_text(name=TEXT_PREFIX + joint, data=json.dumps({"joint": joint, **description.describe()}))
+    return names

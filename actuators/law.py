@@ -1,0 +1,244 @@
+"""Compliance laws: how a joint's elastic torque follows from link angle and motor references.
+
+A law is one plain, annotated Python function over floats that uses `math`, and a description. The same
+source runs under a debugger and compiled. A user's law lives in the user's own file::
+
+    from pliant.actuators import Parameter, compliance_law
+
+    @compliance_law(
+        parameters=(Parameter("k", "N·m/rad", 5.0, 0.1, 100.0, "linear stiffness"),
+                    Parameter("k3", "N·m/rad³", 40.0, 0.0, 1e4, "cubic stiffness")),
+    )
+    def hardening(q: float, theta: float, k: float, k3: float) -> float:
+        d = q - theta
+        return -(k * d + k3 * d * d * d)
+
+    joint = CompliantJoint(law=hardening(k=8.0), mode=3)
+"""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from pliant.actuators import references
+from pliant.actuators.parameters import Parameter, resolve
+from pliant.errors import ConfigurationError, OutOfBoundsError, unknown_name
+
+MAX_PARAMETERS = 16
+"""Largest number of parameters of a law: they travel in a fixed block of the model."""
+
+Pair = tuple[float, float]
+
+
+class Preset(NamedTuple):
+    """The second reference of a law: what it is called, its unit, and its bounds."""
+
+    name: str
+    unit: str
+    low: float
+    high: float
+    default: float
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A compliance law: torque function plus description. Call it with parameter values to configure it."""
+
+    name: str
+    torque: Callable[..., float | Pair]
+    """(q, θ, …) -> τ for one motor, (q, θ1, θ2, …) -> (τ1, τ2) for two; τi: spring i's torque on the link."""
+    motors: int
+    parameters: tuple[Parameter, ...]
+    stiffness: Callable[..., float] | None = None
+    """Same arguments as `torque`; returns −∂τ/∂q. Without it, a central difference of `torque`."""
+    energy: Callable[..., float] | None = None
+    """Same arguments as `torque`; returns the elastic energy, J."""
+    reference_map: Callable[[float, float], Pair] = references.direct
+    inverse_map: Callable[[float, float], Pair] = references.direct
+    preset: Callable[..., Preset] | None = None
+    """The law's parameters -> description of the second reference. None: the law has one reference."""
+    pivot: bool = False
+    """The second reference is the position of a linear pivot drive (m) that the spring cannot back-drive."""
+    sets: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Named parameter sets, such as those identified on a machine; `default` always exists."""
+
+    def __call__(self, set: str = "default", **values: float) -> "Compliance":
+        """Return this law with parameter values: those of a named set, overridden one by one.
+
+        Raises:
+            UnknownNameError: the set or a parameter does not exist.
+            OutOfBoundsError: a value is not finite or outside its bounds.
+        """
+        if set != "default" and set not in self.sets:
+            raise unknown_name("parameter set", set, ("default", *self.sets), f"law {self.name!r}")
+        merged = {**self.sets.get(set, {}), **values}
+        return Compliance(self, resolve(f"law {self.name!r}", self.parameters, merged))
+
+    @cached_property
+    def source(self) -> str:
+        """Where the law is found by another process: `module:name`."""
+        return f"{self.torque.__module__}:{self.name}"
+
+    @cached_property
+    def identity(self) -> str:
+        """12 hexadecimal digits that are the same in every process that holds this very law.
+
+        They cover the import path, the parameter names and the source of the functions, so that a model
+        file is refused when its law has changed since.
+        """
+        functions = (self.torque, self.stiffness, self.reference_map)
+        text = [self.source, str(self.pivot), *(p.name for p in self.parameters)]
+        text += [_source_of(function) for function in functions if function is not None]
+        return hashlib.sha256("\n".join(text).encode()).hexdigest()[:12]
+
+
+def _source_of(function: Callable[..., object]) -> str:
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError) as error:
+        raise ConfigurationError(
+            f"law function {getattr(function, '__name__', function)!r} has no readable source ({error}). "
+            "A law must be a plain function defined in a file, so that it can be compiled and recognised."
+        ) from error
+
+
+@dataclass(frozen=True)
+class Compliance:
+    """A law with its parameter values. Angles rad, torques N·m, stiffness N·m/rad, energy J."""
+
+    law: Law
+    values: tuple[float, ...]
+
+    def _arguments(self, q: float, theta1: float, theta2: float) -> tuple[float, ...]:
+        motors = (theta1, theta2) if self.law.motors == 2 else (theta1,)
+        return (q, *motors, *self.values)
+
+    def torques(self, q: float, theta1: float, theta2: float = 0.0) -> Pair:
+        """Torque of each spring on the link at link angle q and motor references θ1, θ2."""
+        result = self.law.torque(*self._arguments(q, theta1, theta2))
+        return result if isinstance(result, tuple) else (result, 0.0)
+
+    def torque(self, q: float, theta1: float, theta2: float = 0.0) -> float:
+        """Elastic torque on the link, positive along +q."""
+        return sum(self.torques(q, theta1, theta2))
+
+    def stiffness(self, q: float, theta1: float, theta2: float = 0.0) -> float:
+        """Stiffness −∂τ/∂q; zero where the deflection is saturated."""
+        if self.law.stiffness is not None:
+            return self.law.stiffness(*self._arguments(q, theta1, theta2))
+        step = 1e-6
+        return (self.torque(q - step, theta1, theta2) - self.torque(q + step, theta1, theta2)) / (2 * step)
+
+    def energy(self, q: float, theta1: float, theta2: float = 0.0) -> float:
+        """Elastic energy stored in the springs; raises `ConfigurationError` where the law gives none."""
+        if self.law.energy is None:
+            raise ConfigurationError(f"law {self.law.name!r} describes no elastic energy; give it `energy=`.")
+        return self.law.energy(*self._arguments(q, theta1, theta2))
+
+    def references(self, equilibrium: float, preset: float = 0.0) -> Pair:
+        """Motor references for an equilibrium and a stiffness preset."""
+        return self.law.reference_map(equilibrium, preset)
+
+    @property
+    def preset(self) -> Preset | None:
+        """The second reference with its bounds for these parameter values; None if there is none."""
+        return None if self.law.preset is None else self.law.preset(*self.values)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameter values by name."""
+        return {p.name: v for p, v in zip(self.law.parameters, self.values, strict=True)}
+
+    @property
+    def max_deflection(self) -> float:
+        """Largest deflection the law resolves, rad; 1 rad where the law names none."""
+        return self.parameters.get("max_deflection", 1.0)
+
+    def stiffest(self, preset_range: Pair | None = None, *, independent: bool = False, points: int = 41) -> float:
+        """Largest stiffness that the joint can reach, N·m/rad, by a scan of deflection and preset.
+
+        Args:
+            preset_range: bounds of the stiffness preset; the law's own when None.
+            independent: scan both motor references independently (modes 2, 4, 5) instead of through the
+                reference map.
+            points: scan points along each axis.
+        """
+        described = self.preset
+        low, high = preset_range or ((described.low, described.high) if described else (0.0, 0.0))
+        presets = [low + (high - low) * i / (points - 1) for i in range(points)] if high > low else [high]
+        scan = [2 * i / (points - 1) - 1 for i in range(points)]
+        inside = 1 - 1e-9  # on the very edge of saturation the stiffness is already zero
+        reach = self.max_deflection * inside
+        if independent and self.law.motors == 2 and not self.law.pivot:
+            pairs = [(reach * u, reach * v) for u in scan for v in scan]
+        else:
+            pairs = []
+            for s in presets:
+                span = reach + (0.0 if self.law.pivot else abs(s))
+                pairs += [self.references(span * u, s * inside) for u in scan]
+        return max(self.stiffness(0.0, theta1, theta2) for theta1, theta2 in pairs)
+
+
+def compliance_law(
+    *,
+    parameters: tuple[Parameter, ...] = (),
+    stiffness: Callable[..., float] | None = None,
+    energy: Callable[..., float] | None = None,
+    reference_map: Callable[[float, float], Pair] = references.direct,
+    inverse_map: Callable[[float, float], Pair] = references.direct,
+    preset: Callable[..., Preset] | None = None,
+    pivot: bool = False,
+    sets: Mapping[str, Mapping[str, float]] | None = None,
+) -> Callable[[Callable[..., float | Pair]], Law]:
+    """Decorate a torque function into a `Law`; see the module's example.
+
+    The function's first arguments are `q, theta` (one motor, returns a float) or `q, theta1, theta2` (two,
+    returns one torque per spring); the rest are exactly the names of `parameters`, in their order.
+
+    Raises:
+        ConfigurationError: the signature and the description do not agree.
+    """
+
+    def decorate(function: Callable[..., float | Pair]) -> Law:
+        name = function.__name__
+        arguments = tuple(inspect.signature(function).parameters)
+        motors = 1 if arguments[:2] == ("q", "theta") else 2 if arguments[:3] == ("q", "theta1", "theta2") else 0
+        if motors == 0:
+            raise ConfigurationError(
+                f"law {name!r}: the first arguments are {arguments[:3]}; "
+                "they must be (q, theta, …) for one motor or (q, theta1, theta2, …) for two."
+            )
+        expected = tuple(p.name for p in parameters)
+        if arguments[motors + 1 :] != expected:
+            raise ConfigurationError(
+                f"law {name!r}: the arguments after the motor angles are {arguments[motors + 1 :]}, "
+                f"the described parameters {expected}; names and order must agree."
+            )
+        if len(parameters) > MAX_PARAMETERS:
+            raise ConfigurationError(
+                f"law {name!r} has {len(parameters)} parameters; at most {MAX_PARAMETERS} fit in a model."
+            )
+        if motors == 1 and (preset is not None or pivot):
+            raise ConfigurationError(f"law {name!r} has one motor, so it can have neither preset nor pivot.")
+        return Law(
+            name, function, motors, parameters, stiffness, energy,
+            reference_map, inverse_map, preset, pivot, dict(sets or {}),
+        )  # fmt: skip
+
+    return decorate
+
+
+def check_preset(compliance: Compliance, low: float, high: float) -> Pair:
+    """Return (low, high) if it is a range inside what the law's preset allows; raise if not."""
+    described = compliance.preset
+    if described is None:
+        raise ConfigurationError(f"law {compliance.law.name!r} has no stiffness preset to give a range for.")
+    if not described.low <= low <= high <= described.high:
+        raise OutOfBoundsError(
+            f"law {compliance.law.name!r}: preset range [{low:g}, {high:g}] {described.unit} must be "
+            f"ascending and inside [{described.low:g}, {described.high:g}] {described.unit}."
+        )
+    return low, high

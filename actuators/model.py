@@ -1,0 +1,160 @@
+"""From a spec or a file to a model that runs: laws found and registered, callbacks installed, step checked."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from pliant.actuators import callbacks, layout
+from pliant.actuators.callbacks import Backend
+from pliant.actuators.joint import TEXT_PREFIX, CompliantJoint, actuator_names, from_description
+from pliant.actuators.stability import check_stability, explicit_stiffness
+from pliant.errors import ConfigurationError, FileFormatError, MissingFileError, OutputError
+
+
+@dataclass(frozen=True)
+class JointOnModel:
+    """A compliant joint and where it lives in a compiled model."""
+
+    name: str
+    description: CompliantJoint
+    joint: int
+    """Index of the MuJoCo joint."""
+    actuators: tuple[int, ...]
+    """Indices of its actuators; the first carries torque and state."""
+
+
+def _texts(model: mujoco.MjModel) -> Mapping[str, str]:
+    texts = {}
+    raw = bytes(model.text_data)
+    for i in range(model.ntext):
+        name = mujoco.mj_id2name(model, int(mujoco.mjtObj.mjOBJ_TEXT), i)
+        if name.startswith(TEXT_PREFIX):
+            start = int(model.text_adr[i])
+            texts[name] = raw[start : start + int(model.text_size[i])].rstrip(b"\0").decode()
+    return texts
+
+
+def compliant_joints(model: mujoco.MjModel) -> tuple[JointOnModel, ...]:
+    """The compliant joints of a model, in the order of its actuators, with their laws imported and checked.
+
+    Raises:
+        ConfigurationError: a law cannot be imported here or has changed since the model was written.
+        FileFormatError: a description is damaged or does not fit the model's actuators.
+    """
+    found = []
+    for name, text in _texts(model).items():
+        where = f"compliant joint {name.removeprefix(TEXT_PREFIX)!r}"
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise FileFormatError(f"{where}: its description is not JSON ({error}).") from error
+        description = from_description(data, where)
+        joint = str(data["joint"])
+        try:
+            actuators = tuple(model.actuator(a).id for a in actuator_names(joint, description))
+            found.append(JointOnModel(joint, description, model.joint(joint).id, actuators))
+        except KeyError as error:
+            raise FileFormatError(f"{where}: the model lacks what belongs to it ({error}).") from error
+        if len(actuators) == 2 and actuators[1] != actuators[0] + 1:
+            raise FileFormatError(f"{where}: its two actuators must follow each other in the model.")
+    return tuple(sorted(found, key=lambda joint: joint.actuators[0]))
+
+
+def _check_foreign_actuators(model: mujoco.MjModel, joints: tuple[JointOnModel, ...]) -> None:
+    ours = {joint.actuators[0] for joint in joints}
+    user = np.flatnonzero(
+        (model.actuator_dyntype == int(mujoco.mjtDyn.mjDYN_USER))
+        | (model.actuator_biastype == int(mujoco.mjtBias.mjBIAS_USER))
+    )
+    for index in user:
+        if int(index) not in ours:
+            raise ConfigurationError(
+                f"actuator {model.actuator(int(index)).name!r} is of type 'user' but is not a compliant joint. "
+                "MuJoCo has one callback for all user actuators, and it belongs to the compliant joints."
+            )
+
+
+def prepare_model(
+    model: mujoco.MjModel, backend: Backend | str | None = None, *, check: bool = True
+) -> tuple[JointOnModel, ...]:
+    """Make a compiled model run here: import and register its laws, install the callbacks, check the step.
+
+    MuJoCo writes six digits into XML; the parameters are restored here to full precision from the joint's
+    description where they agree with it, so that a saved and reloaded model runs bit for bit the same.
+
+    Args:
+        model: changed in place.
+        backend: see `callbacks.install`.
+        check: refuse a time step at which a joint would be unstable.
+
+    Returns:
+        The model's compliant joints.
+
+    Raises:
+        StabilityError: the time step is too long for a joint.
+        ConfigurationError, FileFormatError: see `compliant_joints`.
+        CallbackOwnershipError: someone else's callback is installed.
+    """
+    joints = compliant_joints(model)
+    _check_foreign_actuators(model, joints)
+    for joint in joints:
+        index = joint.actuators[0]
+        budget = explicit_stiffness(model, joint.joint) if joint.description.implicit else 0.0
+        exact = joint.description.row(budget)
+        if np.allclose(model.actuator_user[index][: layout.USER_SIZE], exact, rtol=1e-4, atol=1e-12):
+            model.actuator_user[index][: layout.USER_SIZE] = exact
+        model.actuator_user[index][layout.EXPLICIT_STIFFNESS] = budget
+        callbacks.register(joint.description.law.law)
+    callbacks.install(backend)
+    if check:
+        check_stability(model, [(j.name, j.description, j.joint) for j in joints])
+    return joints
+
+
+def compile_model(
+    spec: mujoco.MjSpec, backend: Backend | str | None = None, *, check: bool = True
+) -> mujoco.MjModel:
+    """Compile a spec with compliant joints into a model that runs; arguments and errors of `prepare_model`."""
+    with callbacks.suspended():
+        model = spec.compile()
+    prepare_model(model, backend, check=check)
+    return model
+
+
+def load_model(path: str | Path, backend: Backend | str | None = None, *, check: bool = True) -> mujoco.MjModel:
+    """Load a saved model (MJCF XML or MJB) whose compliant joints run here as where it was saved.
+
+    Raises:
+        MissingFileError: there is no such file.
+        FileFormatError: MuJoCo cannot read it.
+        ConfigurationError: a law is not available in this process or has changed.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise MissingFileError(f"model file {str(file)!r} does not exist.")
+    load = mujoco.MjModel.from_binary_path if file.suffix == ".mjb" else mujoco.MjModel.from_xml_path
+    try:
+        with callbacks.suspended():
+            model = load(str(file))
+    except ValueError as error:
+        raise FileFormatError(f"MuJoCo cannot read the model file {str(file)!r}: {error}") from error
+    prepare_model(model, backend, check=check)
+    return model
+
+
+def save_model(spec: mujoco.MjSpec, path: str | Path) -> None:
+    """Write a spec with its compliant joints as MJCF XML, for `load_model` in this or another process.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    with callbacks.suspended():
+        text = spec.to_xml()
+    try:
+        Path(path).write_text(text)
+    except OSError as error:
+        raise OutputError(f"the model cannot be written to {str(path)!r}: {error.strerror}.") from error

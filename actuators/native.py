@@ -1,0 +1,293 @@
+"""The joint callbacks compiled: the kernel and the laws, by Numba, into C functions for MuJoCo.
+
+Two functions serve every joint of every model in the process. Each call finds its law by the identity in the
+joint's row of `actuator_user`, in a table of compiled functions; no Python runs and no interpreter lock is
+taken, so that threads (`rollout`, `Batch`) run in parallel.
+"""
+
+import ctypes
+import hashlib
+import inspect
+import math
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba import carray, cfunc, types
+from numba.core.errors import NumbaError
+from numba.extending import overload, register_jitable
+
+from pliant.actuators import kernel, motor, pid, references
+from pliant.actuators.cache import numba_cache, store_source
+from pliant.actuators.law import Law
+from pliant.actuators.layout import LAW_AT, MOTOR_SIZE, MOTORS, SIGNALS, USER_SIZE
+from pliant.actuators.native_access import (
+    REFERENCES,
+    SLOTS,
+    STIFFNESS,
+    TORQUES,
+    activation,
+    call_law,
+    control,
+    double_pointer,
+    doubles,
+    find_law,
+    int32_at,
+    int64_at,
+    joint_row,
+    law_table,
+    link_state,
+    multistage,
+    timestep,
+)
+from pliant.errors import ConfigurationError
+
+_LAW_SIGNATURE = types.float64(types.float64, types.float64, types.float64, double_pointer, double_pointer)
+_CALLBACK_SIGNATURE = types.float64(types.intp, types.intp, types.int32)
+_c_callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+_ACT_MAX = 2 * MOTOR_SIZE + 1
+_SIGNAL_COUNT = len(SIGNALS)
+_compiled: list[Any] = []  # compiled functions must outlive the addresses that the table holds
+
+
+@overload(kernel.spring_torques)
+def _spring_torques(law: Any, q: Any, theta1: Any, theta2: Any, p: Any) -> Any:
+    def call(law: Any, q: Any, theta1: Any, theta2: Any, p: Any) -> Any:
+        _, tau1, tau2 = call_law(int64_at(law + 8 * TORQUES), q, theta1, theta2, p)
+        return tau1, tau2
+
+    return call
+
+
+@overload(kernel.spring_stiffness)
+def _spring_stiffness(law: Any, q: Any, theta1: Any, theta2: Any, p: Any) -> Any:
+    def call(law: Any, q: Any, theta1: Any, theta2: Any, p: Any) -> Any:
+        value, _, _ = call_law(int64_at(law + 8 * STIFFNESS), q, theta1, theta2, p)
+        return value
+
+    return call
+
+
+@overload(kernel.map_references)
+def _map_references(law: Any, equilibrium: Any, preset: Any, p: Any) -> Any:
+    def call(law: Any, equilibrium: Any, preset: Any, p: Any) -> Any:
+        _, first, second = call_law(int64_at(law + 8 * REFERENCES), equilibrium, preset, 0.0, p)
+        return first, second
+
+    return call
+
+
+_OVERLOADED = {"spring_torques", "spring_stiffness", "map_references"}
+
+
+@cache
+def _make_jitable(function: Callable[..., Any]) -> None:
+    register_jitable(function)
+
+
+def _make_module_jitable(module: Any) -> None:
+    for name, function in inspect.getmembers(module, inspect.isfunction):
+        if function.__module__ == module.__name__ and name not in _OVERLOADED:
+            _make_jitable(function)
+
+
+def _act_dyn(m: int, d: int, i: int) -> float:
+    """`mjcb_act_dyn`: writes all rows of the joint's `act_dot`. NaN where the law is unknown."""
+    address = joint_row(m, i)
+    if address == 0:
+        return math.nan
+    p = carray(doubles(address), (USER_SIZE,))
+    law = find_law(p)
+    if law == 0:
+        return math.nan
+    q, dq = link_state(m, d, i)
+    c1 = control(m, d, i)
+    c2 = control(m, d, i + 1) if p[MOTORS] == 2.0 else 0.0
+    act_address, rates_address = activation(m, d, i)
+    act = carray(doubles(act_address), (_ACT_MAX,))
+    rates = carray(doubles(rates_address), (_ACT_MAX,))
+    kernel.act_rates(law, p, q, dq, c1, c2, act, rates, timestep(m), multistage(m))
+    return rates[0]
+
+
+def _act_bias(m: int, d: int, i: int) -> float:
+    """`mjcb_act_bias`: torque of the joint on its link. NaN where the law is unknown."""
+    address = joint_row(m, i)
+    if address == 0:
+        return math.nan
+    p = carray(doubles(address), (USER_SIZE,))
+    law = find_law(p)
+    if law == 0:
+        return math.nan
+    q, dq = link_state(m, d, i)
+    c1 = control(m, d, i)
+    c2 = control(m, d, i + 1) if p[MOTORS] == 2.0 else 0.0
+    act_address, rates_address = activation(m, d, i)
+    act = carray(doubles(act_address), (_ACT_MAX,))
+    rates = carray(doubles(rates_address), (_ACT_MAX,))
+    return kernel.bias_force(law, p, q, dq, c1, c2, act, rates, timestep(m))
+
+
+def _read_joints(m: int, d: int, actuators: int, count: int, out: int) -> float:
+    """Write the signals of `count` joints, whose first actuators are listed at an address, as rows at `out`."""
+    for k in range(count):
+        i = int32_at(actuators + 4 * k)
+        p = carray(doubles(joint_row(m, i)), (USER_SIZE,))
+        law = find_law(p)
+        q, dq = link_state(m, d, i)
+        c1 = control(m, d, i)
+        c2 = control(m, d, i + 1) if p[MOTORS] == 2.0 else 0.0
+        act_address, _ = activation(m, d, i)
+        act = carray(doubles(act_address), (_ACT_MAX,))
+        row = carray(doubles(out + 8 * _SIGNAL_COUNT * k), (_SIGNAL_COUNT,))
+        kernel.joint_signals(law, p, q, dq, c1, c2, act, row)
+    return 0.0
+
+
+def _trace_joint(
+    row: int, steps: int, q: int, dq: int, c: int, columns: int, act: int, size: int, out: int
+) -> float:
+    """Signals of one joint along a recorded motion; arguments are addresses of contiguous arrays."""
+    p = carray(doubles(row), (USER_SIZE,))
+    law = find_law(p)
+    positions = carray(doubles(q), (steps,))
+    velocities = carray(doubles(dq), (steps,))
+    controls = carray(doubles(c), (steps, columns))
+    for k in range(steps):
+        c2 = controls[k, 1] if columns == 2 else 0.0
+        state = carray(doubles(act + 8 * size * k), (_ACT_MAX,))
+        line = carray(doubles(out + 8 * _SIGNAL_COUNT * k), (_SIGNAL_COUNT,))
+        kernel.joint_signals(law, p, positions[k], velocities[k], controls[k, 0], c2, state, line)
+    return 0.0
+
+
+@cache
+def callbacks() -> tuple[Any, Any]:
+    """Compile, or load from the cache, `mjcb_act_dyn` and `mjcb_act_bias`; returns them as C functions."""
+    for module in (pid, motor, references, kernel):
+        _make_module_jitable(module)
+    with numba_cache() as caching:
+        compile_callback = cfunc(_CALLBACK_SIGNATURE, cache=caching, error_model="numpy")
+        dyn, bias = compile_callback(_act_dyn), compile_callback(_act_bias)
+    _compiled.extend((dyn, bias))
+    return _c_callback(dyn.address), _c_callback(bias.address)
+
+
+@cache
+def readers() -> tuple[Any, Any]:
+    """Compile, or load from the cache, `_read_joints` and `_trace_joint`; returns them as C functions."""
+    callbacks()
+    with numba_cache() as caching:
+        reader = cfunc(types.float64(*[types.intp] * 5), cache=caching, error_model="numpy")(_read_joints)
+        tracer = cfunc(types.float64(*[types.intp] * 9), cache=caching, error_model="numpy")(_trace_joint)
+    _compiled.extend((reader, tracer))
+    read = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_ssize_t] * 5)(reader.address)
+    trace = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_ssize_t] * 9)(tracer.address)
+    return read, trace
+
+
+_LAW_SOURCE = '''"""Calling convention of a compliance law; generated."""
+
+
+def torques(q, theta1, theta2, p, out):
+    p = carray(p, ({user_size},))
+    out = carray(out, (2,))
+    {torques}
+    return 0.0
+
+
+def stiffness(q, theta1, theta2, p, out):
+    p = carray(p, ({user_size},))
+    {stiffness}
+
+
+def references(equilibrium, preset, unused, p, out):
+    out = carray(out, (2,))
+    out[0], out[1] = law_references(equilibrium, preset)
+    return 0.0
+'''
+
+
+def _law_source(law: Law) -> str:
+    """The three functions of a law in the one signature that the table can hold."""
+    angles = "theta1, theta2" if law.motors == 2 else "theta1"
+    values = "".join(f", p[{LAW_AT + i}]" for i in range(len(law.parameters)))
+    call = f"(q, {angles}{values})"
+    if law.motors == 2:
+        torques = f"out[0], out[1] = law_torque{call}"
+    else:
+        torques = f"out[0] = law_torque{call}\n    out[1] = 0.0"
+    stiffness = f"return law_stiffness{call}"
+    if law.stiffness is None:
+        total = "{0}[0] + {0}[1]" if law.motors == 2 else "{0}"
+        before = total.format(f"law_torque(q - 1e-6, {angles}{values})")
+        after = total.format(f"law_torque(q + 1e-6, {angles}{values})")
+        stiffness = f"return (({before}) - ({after})) / (2 * 1e-6)"
+    return _LAW_SOURCE.format(user_size=USER_SIZE, torques=torques, stiffness=stiffness)
+
+
+def _module_digest(law: Law) -> str:
+    """Digest of the law's whole file: its functions may call others there."""
+    module = sys.modules.get(law.torque.__module__)
+    file = getattr(module, "__file__", None)
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12] if file else law.identity
+
+
+def _prepare(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let compiled code call a plain function and the plain functions it uses."""
+    for name in function.__code__.co_names:
+        used = function.__globals__.get(name)
+        if inspect.isfunction(used) and used is not function:
+            _prepare(used)
+    _make_jitable(function)
+    return function
+
+
+@cache
+def compile_law(law: Law) -> None:
+    """Compile, or load from the cache, a law's functions and enter them into the table.
+
+    Raises:
+        ConfigurationError: Numba cannot compile the law; the message holds Numba's reason.
+    """
+    source = _law_source(law)
+    digest = hashlib.sha256((law.identity + _module_digest(law) + source).encode()).hexdigest()[:12]
+    stored = store_source(f"law_{law.name}_{digest}.py", source)
+    namespace: dict[str, Any] = {
+        "__name__": __name__,  # Numba imports it when it loads the cached code
+        "carray": carray,
+        "law_torque": _prepare(law.torque),
+        "law_references": _prepare(law.reference_map),
+    }
+    if law.stiffness is not None:
+        namespace["law_stiffness"] = _prepare(law.stiffness)
+    exec(compile(source, str(stored or f"<law {law.name}>"), "exec"), namespace)
+    entry = []
+    with numba_cache() as caching:
+        compile_function = cfunc(_LAW_SIGNATURE, cache=caching and stored is not None, error_model="numpy")
+        for name in ("torques", "stiffness", "references"):
+            try:
+                entry.append(compile_function(namespace[name]))
+            except NumbaError as error:
+                reason = str(error).strip().splitlines()
+                raise ConfigurationError(
+                    f"law {law.name!r} cannot be compiled: {' '.join(reason[-6:])}. Use only floats, `math` and "
+                    'plain functions in a law, or run it with backend="python".'
+                ) from error
+    _compiled.extend(entry)
+    _enter(int(law.identity, 16), [function.address for function in entry])
+
+
+def _enter(key: int, addresses: list[int]) -> None:
+    slot = key % SLOTS
+    for _ in range(SLOTS):
+        if law_table[slot, 0] == key:
+            return
+        if law_table[slot, 0] == 0:
+            law_table[slot, 1:] = addresses
+            law_table[slot, 0] = key  # last: another thread may be looking
+            return
+        slot = (slot + 1) % SLOTS
+    raise ConfigurationError(f"this process already runs {SLOTS} different laws; no more fit.")

@@ -1,0 +1,205 @@
+"""How compiled callbacks reach MuJoCo's structs and the laws: raw pointers, wrapped in a few functions.
+
+Importing this module verifies the struct layout and raises `StructLayoutError` where it is not as described.
+"""
+
+import ctypes
+from pathlib import Path
+from typing import Any, Final
+
+import llvmlite.binding
+import mujoco
+import numpy as np
+from llvmlite import ir
+from numba import carray, types
+from numba.core import cgutils
+from numba.extending import intrinsic, register_jitable
+
+from pliant.actuators.layout import IDENTITY, MAGIC, MAGIC_VALUE, USER_SIZE
+from pliant.actuators.structs import field_offsets
+
+double_pointer = types.CPointer(types.float64)
+
+_AT = field_offsets()
+_NUSER, _USER, _TRNID = _AT["nuser_actuator"], _AT["actuator_user"], _AT["actuator_trnid"]
+_ACTADR, _CTRLADR = _AT["actuator_actadr"], _AT["actuator_ctrladr"]
+_HISTORY, _DELAY = _AT["actuator_history"], _AT["actuator_delay"]
+_LIMITED, _RANGE = _AT["actuator_ctrllimited"], _AT["actuator_ctrlrange"]
+_QPOSADR, _DOFADR = _AT["jnt_qposadr"], _AT["jnt_dofadr"]
+_TIMESTEP, _INTEGRATOR = _AT["opt.timestep"], _AT["opt.integrator"]
+_TIME, _QPOS, _QVEL, _CTRL = _AT["time"], _AT["qpos"], _AT["qvel"], _AT["ctrl"]
+_ACT, _ACT_DOT = _AT["act"], _AT["act_dot"]
+_RK4: Final = int(mujoco.mjtIntegrator.mjINT_RK4)
+
+SLOTS: Final = 1024
+TORQUES, STIFFNESS, REFERENCES = 1, 2, 3
+_WORDS: Final = 4
+law_table = np.zeros((SLOTS, _WORDS), dtype=np.int64)
+"""Identity of each known law and the addresses of its three compiled functions; open addressing."""
+
+# External symbols rather than constants: cached machine code then finds this process's own addresses.
+_TABLE_SYMBOL: Final = "pliant_law_table"
+_library = ctypes.CDLL(str(next(Path(mujoco.__file__).parent.glob("libmujoco.so*"))))
+llvmlite.binding.add_symbol(_TABLE_SYMBOL, law_table.ctypes.data)
+llvmlite.binding.add_symbol("mj_readCtrl", ctypes.cast(_library.mj_readCtrl, ctypes.c_void_p).value)
+_read_control = types.ExternalFunction(
+    "mj_readCtrl",
+    types.intp(types.intp, types.intp, types.int32, types.float64, types.intp, types.int32),
+)
+
+
+@intrinsic
+def _table_address(context: Any) -> Any:
+    """Address of the law table."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(64)
+        symbol = builder.module.globals.get(_TABLE_SYMBOL)
+        if symbol is None:
+            symbol = ir.GlobalVariable(builder.module, word, _TABLE_SYMBOL)
+            symbol.linkage = "external"
+        return builder.ptrtoint(symbol, word)
+
+    return types.intp(), generate
+
+
+@intrinsic
+def doubles(context: Any, address: Any) -> Any:
+    """An address as a pointer to float64."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
+
+    return double_pointer(types.intp), generate
+
+
+def _load(builder: Any, address: Any, bits: int) -> Any:
+    value = builder.load(builder.inttoptr(address, ir.IntType(bits).as_pointer()))
+    return value if bits == 64 else builder.sext(value, ir.IntType(64))
+
+
+@intrinsic
+def int64_at(context: Any, address: Any) -> Any:
+    """The 64-bit integer (or pointer) at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _load(builder, arguments[0], 64)
+
+    return types.intp(types.intp), generate
+
+
+@intrinsic
+def int32_at(context: Any, address: Any) -> Any:
+    """The 32-bit integer at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _load(builder, arguments[0], 32)
+
+    return types.intp(types.intp), generate
+
+
+@intrinsic
+def int8_at(context: Any, address: Any) -> Any:
+    """The byte at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _load(builder, arguments[0], 8)
+
+    return types.intp(types.intp), generate
+
+
+@intrinsic
+def call_law(context: Any, function: Any, x: Any, y: Any, z: Any, p: Any) -> Any:
+    """Call a compiled law function through its address; returns its value and its two outputs."""
+    result = types.UniTuple(types.float64, 3)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        double = ir.DoubleType()
+        pointer = double.as_pointer()
+        kind = ir.FunctionType(double, [double, double, double, pointer, pointer])
+        out = cgutils.alloca_once(builder, double, size=2)
+        array = context.make_array(signature.args[4])(context, builder, value=arguments[4])
+        callee = builder.inttoptr(arguments[0], kind.as_pointer())
+        value = builder.call(callee, [*arguments[1:4], array.data, out])
+        second = builder.gep(out, [ir.Constant(ir.IntType(32), 1)])
+        return context.make_tuple(builder, result, [value, builder.load(out), builder.load(second)])
+
+    return result(types.intp, types.float64, types.float64, types.float64, p), generate
+
+
+@register_jitable
+def float_at(address: int) -> float:
+    """The float64 at an address."""
+    return carray(doubles(address), (1,))[0]
+
+
+@register_jitable
+def find_law(p: Any) -> int:
+    """Address of the entry of a joint's law in the table; 0 where this process does not know the law."""
+    key = np.int64(p[IDENTITY]) << 32 | np.int64(p[IDENTITY + 1]) << 16 | np.int64(p[IDENTITY + 2])
+    slot = key % SLOTS
+    for _ in range(SLOTS):
+        entry = _table_address() + slot * (8 * _WORDS)
+        found = int64_at(entry)
+        if found == key:
+            return entry
+        if found == 0:
+            return 0
+        slot = (slot + 1) % SLOTS
+    return 0
+
+
+@register_jitable
+def joint_row(m: int, i: int) -> int:
+    """Address of actuator i's row of `actuator_user`; 0 where the actuator is not one of ours."""
+    width = int64_at(m + _NUSER)
+    if width < USER_SIZE:
+        return 0
+    address = int64_at(m + _USER) + 8 * width * i
+    return address if float_at(address + 8 * MAGIC) == MAGIC_VALUE else 0
+
+
+@register_jitable
+def control(m: int, d: int, i: int) -> float:
+    """The control in force: delayed and limited as MuJoCo does it for its own actuators."""
+    address = int32_at(int64_at(m + _CTRLADR) + 4 * i)
+    delay = float_at(int64_at(m + _DELAY) + 8 * i)
+    history = int64_at(m + _HISTORY) + 8 * i
+    value = float_at(int64_at(d + _CTRL) + 8 * address)
+    if delay > 0.0 and int32_at(history) > 0:
+        buffer = np.zeros(1)
+        time = float_at(d + _TIME) - delay
+        exact = _read_control(m, d, np.int32(i), time, buffer.ctypes.data, np.int32(int32_at(history + 4)))
+        value = buffer[0] if exact == 0 else float_at(exact)
+    if int8_at(int64_at(m + _LIMITED) + address) != 0:
+        bounds = carray(doubles(int64_at(m + _RANGE) + 16 * address), (2,))
+        value = min(max(value, bounds[0]), bounds[1])
+    return value
+
+
+@register_jitable
+def link_state(m: int, d: int, i: int) -> tuple[float, float]:
+    """Angle and speed of the joint that actuator i acts on."""
+    joint = int32_at(int64_at(m + _TRNID) + 8 * i)
+    q = float_at(int64_at(d + _QPOS) + 8 * int32_at(int64_at(m + _QPOSADR) + 4 * joint))
+    dq = float_at(int64_at(d + _QVEL) + 8 * int32_at(int64_at(m + _DOFADR) + 4 * joint))
+    return q, dq
+
+
+@register_jitable
+def activation(m: int, d: int, i: int) -> tuple[int, int]:
+    """Addresses of actuator i's slices of `act` and `act_dot` (of their beginnings where it has none)."""
+    first = 8 * max(int32_at(int64_at(m + _ACTADR) + 4 * i), 0)
+    return int64_at(d + _ACT) + first, int64_at(d + _ACT_DOT) + first
+
+
+@register_jitable
+def timestep(m: int) -> float:
+    """The model's time step."""
+    return float_at(m + _TIMESTEP)
+
+
+@register_jitable
+def multistage(m: int) -> bool:
+    """The integrator is RK4."""
+    return int32_at(m + _INTEGRATOR) == _RK4

@@ -1,0 +1,111 @@
+"""The joint callbacks in Python: slow, and every line can be stepped in a debugger."""
+
+import math
+from collections.abc import MutableSequence, Sequence
+from dataclasses import dataclass
+
+import mujoco
+
+from pliant.actuators import kernel
+from pliant.actuators.law import Compliance, Law, Pair
+from pliant.actuators.layout import IDENTITY, LAW_AT, MAGIC, MAGIC_VALUE, MOTORS, USER_SIZE, identity_key
+
+_laws: dict[int, "CallableLaw"] = {}
+
+
+@dataclass(frozen=True)
+class CallableLaw:
+    """A law called with its parameters still in the joint's row `p`, as the kernel does it."""
+
+    law: Law
+
+    def _bind(self, p: Sequence[float]) -> Compliance:
+        return Compliance(self.law, tuple(p[LAW_AT : LAW_AT + len(self.law.parameters)]))
+
+    def torques(self, q: float, theta1: float, theta2: float, p: Sequence[float]) -> Pair:
+        """Torque of each spring on the link."""
+        return self._bind(p).torques(q, theta1, theta2)
+
+    def stiffness(self, q: float, theta1: float, theta2: float, p: Sequence[float]) -> float:
+        """Stiffness −∂τ/∂q."""
+        return self._bind(p).stiffness(q, theta1, theta2)
+
+    def references(self, equilibrium: float, preset: float, p: Sequence[float]) -> Pair:
+        """Motor references of an equilibrium and a preset."""
+        return self.law.reference_map(equilibrium, preset)
+
+
+def register(key: int, law: Law) -> None:
+    """Make a law known to the Python callbacks under its identity."""
+    _laws[key] = CallableLaw(law)
+
+
+def find(p: Sequence[float]) -> CallableLaw | None:
+    """Return the law of a joint's row, or None if this process does not know it."""
+    return _laws.get(identity_key(p[IDENTITY], p[IDENTITY + 1], p[IDENTITY + 2]))
+
+
+def _control(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
+    """The control in force: delayed and limited as MuJoCo does it for its own actuators."""
+    delay = float(model.actuator_delay[actuator])
+    nsample, interpolation = model.actuator_history[actuator]
+    if nsample > 0 and delay > 0.0:
+        value = float(mujoco.mj_readCtrl(model, data, actuator, data.time - delay, int(interpolation)))
+    else:
+        value = float(data.ctrl[model.actuator_ctrladr[actuator]])
+    address = model.actuator_ctrladr[actuator]
+    if model.actuator_ctrllimited[address]:
+        low, high = model.actuator_ctrlrange[address]
+        value = min(max(value, float(low)), float(high))
+    return value
+
+
+def _row(model: mujoco.MjModel, actuator: int) -> list[float] | None:
+    if model.nuser_actuator < USER_SIZE:
+        return None
+    row: list[float] = model.actuator_user[actuator].tolist()
+    return row if row[MAGIC] == MAGIC_VALUE else None
+
+
+def _gather(
+    model: mujoco.MjModel, data: mujoco.MjData, actuator: int, p: list[float]
+) -> tuple[float, float, float, float, slice]:
+    joint = model.actuator_trnid[actuator, 0]
+    q = float(data.qpos[model.jnt_qposadr[joint]])
+    dq = float(data.qvel[model.jnt_dofadr[joint]])
+    c1 = _control(model, data, actuator)
+    c2 = _control(model, data, actuator + 1) if p[MOTORS] == 2.0 else 0.0
+    first = max(int(model.actuator_actadr[actuator]), 0)
+    return q, dq, c1, c2, slice(first, first + int(model.actuator_actnum[actuator]))
+
+
+def act_dyn(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
+    """`mjcb_act_dyn`: writes all rows of the joint's `act_dot`."""
+    p = _row(model, actuator)
+    law = find(p) if p is not None else None
+    if p is None or law is None:
+        return math.nan
+    q, dq, c1, c2, where = _gather(model, data, actuator, p)
+    rates = data.act_dot[where].tolist()
+    multistage = int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
+    kernel.act_rates(law, p, q, dq, c1, c2, data.act[where].tolist(), rates, float(model.opt.timestep), multistage)
+    data.act_dot[where] = rates
+    return float(rates[0])
+
+
+def act_bias(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
+    """`mjcb_act_bias`: torque of the joint on its link."""
+    p = _row(model, actuator)
+    law = find(p) if p is not None else None
+    if p is None or law is None:
+        return math.nan
+    q, dq, c1, c2, where = _gather(model, data, actuator, p)
+    act, rates = data.act[where].tolist(), data.act_dot[where].tolist()
+    return kernel.bias_force(law, p, q, dq, c1, c2, act, rates, float(model.opt.timestep))
+
+
+def read_joint(model: mujoco.MjModel, data: mujoco.MjData, actuator: int, out: MutableSequence[float]) -> None:
+    """Write the signals of the joint whose first actuator is given (see layout.SIGNALS)."""
+    p: list[float] = model.actuator_user[actuator].tolist()
+    q, dq, c1, c2, where = _gather(model, data, actuator, p)
+    kernel.joint_signals(find(p), p, q, dq, c1, c2, data.act[where].tolist(), out)

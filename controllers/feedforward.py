@@ -1,0 +1,268 @@
+"""Feed-forward: a learned time profile of commands with everything needed to replay it safely."""
+
+import json
+import platform
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.controllers.checks import Array, all_finite, differences, finite_array, number_array, positive
+from pliant.errors import FileFormatError, MismatchError, PliantError, ShapeError
+from pliant.files import PathLike, plain, read_npz, write_npz
+from pliant.hardware.robot import RobotInfo
+
+_FORMAT = 1
+_LABELS = ("columns", "units", "joints", "robot", "period", "parameters", "versions")
+
+
+@dataclass(frozen=True, eq=False)
+class FeedForward:
+    """Commands for one run of a robot, one row a period, and what they were learned for.
+
+    A row is in force from its time until the next one's (zero-order hold). Arrays are read-only.
+
+    Raises:
+        ShapeError: arrays or names whose sizes do not go together.
+        OutOfBoundsError: NaN or infinite entries, a period that is not positive.
+    """
+
+    time: Array
+    """(n,), s: 0, period, 2·period, …"""
+    command: Array
+    """(n, columns), in `units`."""
+    columns: tuple[str, ...]
+    """Names of the command's columns."""
+    units: tuple[str, ...]
+    """Unit of each column."""
+    joints: tuple[str, ...]
+    """Names of the joints, in the order of `desired` and `expected`."""
+    robot: str
+    """Name of the robot it was learned on; another robot of the same layout may replay it."""
+    period: float
+    """Time from one row to the next, s."""
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    """What the robot's joints were (`RobotInfo.parameters`), as plain data."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Versions of the software it was learned with."""
+    desired: Array | None = None
+    """The motion that was to be learned, (n, joints), rad."""
+    expected: Array | None = None
+    """The motion that simulation predicts for these commands, (n, joints), rad."""
+
+    def __post_init__(self) -> None:
+        columns, units, joints = (tuple(map(str, names)) for names in (self.columns, self.units, self.joints))
+        if len(units) != len(columns):
+            raise ShapeError(f"feed-forward: {len(columns)} columns but {len(units)} units.")
+        period = positive("feed-forward period", self.period, "s")
+        command = finite_array("feed-forward command", self.command, (None, len(columns)))
+        time = finite_array("feed-forward time", self.time, (len(command),))
+        if not np.allclose(time, np.arange(len(time)) * period, rtol=0.0, atol=1e-3 * period):
+            raise ShapeError(f"feed-forward time must be 0, {period:g} s, {2 * period:g} s, … (its period).")
+        plainly = {"parameters": plain(self.parameters), "versions": plain(self.versions)}
+        arrays = {"time": time, "command": command}
+        for name in ("desired", "expected"):
+            if (motion := getattr(self, name)) is not None:
+                arrays[name] = finite_array(f"feed-forward {name}", motion, (len(time), len(joints)))
+        names = {"columns": columns, "units": units, "joints": joints, "period": period}
+        for name, value in {**names, **arrays, **plainly}.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of_robot(
+        cls,
+        info: RobotInfo,
+        command: ArrayLike,
+        *,
+        desired: ArrayLike | None = None,
+        expected: ArrayLike | None = None,
+    ) -> Self:
+        """Return the feed-forward of commands learned on a robot, labelled with what `info` says of it.
+
+        Args:
+            info: the robot.
+            command: (n, columns), in the order and units of `info.command`.
+            desired: the motion that was to be learned, (n, joints), rad.
+            expected: the motion these commands gave in simulation, (n, joints), rad.
+        """
+        rows = finite_array("feed-forward command", command, (None, len(info.command)))
+        return cls(
+            time=info.period * np.arange(len(rows), dtype=np.float64),
+            command=rows,
+            columns=info.command_names,
+            units=tuple(channel.unit for channel in info.command),
+            joints=info.joints,
+            robot=info.name,
+            period=info.period,
+            parameters=info.parameters,
+            versions=_versions(),
+            desired=None if desired is None else number_array("desired", desired),
+            expected=None if expected is None else number_array("expected", expected),
+        )
+
+    def save(self, path: PathLike) -> None:
+        """Write it atomically as a compressed `.npz`; raises `OutputError`.
+
+        The arrays in it: `time`, `command`, `metadata` (JSON text) and, if known, `desired` and `expected`.
+        """
+        metadata = {"format": _FORMAT, **{name: plain(getattr(self, name)) for name in _LABELS}}
+        arrays = {"time": self.time, "command": self.command, "metadata": np.array(json.dumps(metadata))}
+        motions = {"desired": self.desired, "expected": self.expected}
+        write_npz(path, arrays | {name: motion for name, motion in motions.items() if motion is not None})
+
+    @classmethod
+    def load(cls, path: PathLike) -> Self:
+        """Read what `save` wrote.
+
+        Raises:
+            MissingFileError: no such file.
+            FileFormatError: not a feed-forward, damaged, incomplete, of a later format, or with NaN in it.
+        """
+        arrays = read_npz(path, "feed-forward", ["time", "command", "metadata"])
+        try:
+            metadata = json.loads(str(arrays["metadata"]))
+            version = metadata["format"]
+            fields: dict[str, Any] = {name: metadata[name] for name in _LABELS}
+        except (ValueError, TypeError, KeyError) as error:
+            raise FileFormatError(f"feed-forward {path}: its metadata lacks or garbles {error}.") from error
+        if version != _FORMAT:
+            raise FileFormatError(
+                f"feed-forward {path} is of format {version}; this Pliant reads format {_FORMAT}."
+            )
+        fields |= {name: arrays.get(name) for name in ("time", "command", "desired", "expected")}
+        try:
+            return cls(**fields)
+        except (PliantError, TypeError) as error:
+            raise FileFormatError(f"feed-forward {path}: {error}") from error
+
+    def check(self, info: RobotInfo, *, parameters: bool = False) -> None:
+        """Raise `MismatchError`, listing every difference, if a robot must not replay this.
+
+        Columns and joints are compared by name: another order alone is no mismatch (see `arranged`). Names,
+        units, period and the robot's bounds always count; the robot's own name never does.
+
+        Args:
+            info: the robot.
+            parameters: whether the parameters of the joints (law, values) must be the same too.
+        """
+        found = _name_differences("joint", self.joints, info.joints)
+        found += _name_differences("column", self.columns, info.command_names)
+        found += self._value_differences(info)
+        if not np.isclose(self.period, info.period, rtol=1e-9, atol=0.0):
+            found.append(f"period: {self.period:g} s in the file, {info.period:g} s here")
+        if parameters:
+            found += differences("parameters", self.parameters, plain(info.parameters))
+        if found:
+            found += _order_differences("joints", self.joints, info.joints)
+            found += _order_differences("columns", self.columns, info.command_names)
+            raise MismatchError(
+                f"the feed-forward learned on {self.robot!r} does not fit the robot {info.name!r}:\n  - "
+                + "\n  - ".join(found)
+            )
+
+    def arranged(self, info: RobotInfo, *, parameters: bool = False) -> Self:
+        """Return this in the column and joint order of a robot that passes `check`; raise as `check` does."""
+        self.check(info, parameters=parameters)
+        columns = [self.columns.index(name) for name in info.command_names]
+        joints = [self.joints.index(name) for name in info.joints]
+        return replace(
+            self,
+            command=self.command[:, columns],
+            columns=info.command_names,
+            units=tuple(self.units[i] for i in columns),
+            joints=info.joints,
+            desired=None if self.desired is None else self.desired[:, joints],
+            expected=None if self.expected is None else self.expected[:, joints],
+        )
+
+    @property
+    def duration(self) -> float:
+        """How long the rows are in force, n·period, s."""
+        return len(self.time) * self.period
+
+    def at(self, t: ArrayLike) -> Array:
+        """Return the command in force at the times `t` (any shape), (*t.shape, columns).
+
+        Before 0 that is the first row, after the end the last one. Raises `OutOfBoundsError` for NaN.
+        """
+        time = all_finite("time", number_array("time", t))
+        row = np.floor(time / self.period + 1e-6)  # n·period, however rounded, is in row n
+        return self.command[np.clip(row, 0, len(self.time) - 1).astype(np.intp)]
+
+    def _value_differences(self, info: RobotInfo) -> list[str]:
+        """Return the differences in unit and the values out of bounds, of the columns both sides have."""
+        channels = {channel.name: channel for channel in info.command}
+        found = []
+        for name, unit, values in zip(self.columns, self.units, self.command.T, strict=True):
+            channel = channels.get(name)
+            if channel is None:
+                continue
+            if unit != channel.unit:
+                found.append(f"column {name!r}: unit {unit!r} in the file, {channel.unit!r} here")
+            outside = int(np.count_nonzero((values < channel.low) | (values > channel.high)))
+            if outside:
+                found.append(
+                    f"column {name!r}: {outside} of {len(values)} values, which span [{values.min():g}, "
+                    f"{values.max():g}] {unit}, are outside [{channel.low:g}, {channel.high:g}] {channel.unit}"
+                )
+        return found
+
+
+class Playback:
+    """Plays a feed-forward on a robot: a policy that gives one command a period, whatever it observes.
+
+    After the last command it goes on giving that one. For a clock that may skip, ask `FeedForward.at`.
+    """
+
+    def __init__(self, feedforward: FeedForward, info: RobotInfo, *, parameters: bool = False) -> None:
+        """Check and arrange a feed-forward for a robot. Raises as `FeedForward.check` does."""
+        self.feedforward = feedforward.arranged(info, parameters=parameters)
+        self._row = 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether every command has been given."""
+        return self._row >= len(self.feedforward.command)
+
+    def reset(self) -> None:
+        """Begin again with the first command."""
+        self._row = 0
+
+    def __call__(self, observation: object = None) -> Array:
+        """Return the next command, (columns,); the observation is not used."""
+        row = min(self._row, len(self.feedforward.command) - 1)
+        self._row += 1
+        return np.array(self.feedforward.command[row], dtype=np.float64)
+
+
+def _name_differences(kind: str, stored: Sequence[str], present: Sequence[str]) -> list[str]:
+    """Return a line for every name that is twice on one side, or on one side only."""
+    lines = []
+    for names, where in ((stored, "in the file"), (present, "on the robot")):
+        lines += [f"{kind} {name!r} is {n} times {where}" for name, n in Counter(names).items() if n > 1]
+    lines += [f"{kind} {name!r} is unknown to the robot" for name in dict.fromkeys(stored) if name not in present]
+    lines += [f"{kind} {name!r} is missing in the file" for name in dict.fromkeys(present) if name not in stored]
+    return lines
+
+
+def _order_differences(kind: str, stored: Sequence[str], present: Sequence[str]) -> list[str]:
+    """Return a line if the same names come in another order."""
+    if sorted(stored) != sorted(present) or tuple(stored) == tuple(present):
+        return []
+    return [f"{kind} in another order (by itself no obstacle): {', '.join(stored)}; here {', '.join(present)}"]
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of Python, this package and what it computes with, importing none of them."""
+    from importlib import metadata
+
+    found = {"python": platform.python_version()}
+    for package in ("pliant", "numpy", "mujoco"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found
