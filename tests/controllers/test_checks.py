@@ -20,7 +20,7 @@ def test_another_shape_is_refused_with_the_one_needed(value):
         finite_array("x", value, (None, 2))
 
 
-@pytest.mark.parametrize("value", [[[1, 2], [3]], ["a", "b"], None and [], [{}], object()])
+@pytest.mark.parametrize("value", [[[1, 2], [3]], ["a", "b"], None, [{}], object()])
 def test_what_is_no_array_of_numbers_is_refused(value):
     with pytest.raises(ShapeError, match="x"):
         finite_array("x", value, (None,))

@@ -1,0 +1,1 @@
+"""MuJoCo models of the robots, built from data with `MjSpec`."""
