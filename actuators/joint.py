@@ -8,7 +8,7 @@ from typing import Any
 
 import mujoco
 
-from pliant.actuators import layout
+from pliant.actuators import layout, references
 from pliant.actuators.law import Compliance, Law, Pair, Preset, check_preset
 from pliant.actuators.laws import as_compliance, find_law
 from pliant.actuators.modes import Mode, as_mode
@@ -19,8 +19,10 @@ from pliant.errors import ConfigurationError, FileFormatError, check_bounds, unk
 TEXT_PREFIX = "pliant/"
 """Name prefix of the model's text elements that hold each joint's description as JSON."""
 
-_LONGEST_SUBSTEP = 0.25e-3
+_LONGEST_SUBSTEP = 1e-3
 """Motors are integrated in sub-steps no longer than this, s."""
+
+_KNOWN_MAPS: dict[object, float] = {references.direct: layout.DIRECT, references.antagonistic: layout.ANTAGONISTIC}
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,7 @@ class CompliantJoint:
         row[layout.EXPLICIT_STIFFNESS] = explicit_stiffness
         row[layout.SUBSTEP] = self.substep
         row[layout.TORQUE_LIMIT] = self.motor.torque_limit
+        row[layout.MAP] = _KNOWN_MAPS.get(law.reference_map, 0.0)
         for at, values in (
             (layout.PID_AT, self.pid.values),
             (layout.MOTOR_AT, self.motor.values),
@@ -191,7 +194,7 @@ class CompliantJoint:
 
     @property
     def substep(self) -> float:
-        """Longest sub-step of the motors, s: 0.25 ms, or shorter for a light motor on a stiff spring."""
+        """Longest sub-step of the motors, s: 1 ms, or shorter for a light motor on a stiff spring."""
         if not self.mode.has_motors:
             return _LONGEST_SUBSTEP
         return min(_LONGEST_SUBSTEP, 0.25 * math.sqrt(self.motor.inertia / max(self.stiffest, 1e-9)))

@@ -13,9 +13,12 @@ from typing import Any
 from pliant.actuators.layout import (
     ANCHOR,
     ANGLE,
+    ANTAGONISTIC,
+    DIRECT,
     EXPLICIT_STIFFNESS,
     IMPLICIT,
     INTEGRAL,
+    MAP,
     MODE,
     MOTOR_AT,
     MOTOR_SIZE,
@@ -29,6 +32,7 @@ from pliant.actuators.layout import (
 )
 from pliant.actuators.motor import motor_rates, motor_step, pivot_step
 from pliant.actuators.pid import integral_rate, integral_step
+from pliant.actuators.references import antagonistic, direct
 
 Numbers = Sequence[float]
 Buffer = MutableSequence[float]
@@ -54,9 +58,13 @@ def map_references(law: Any, equilibrium: float, preset: float, p: Numbers) -> t
 
 def motor_references(law: Any, p: Numbers, c1: float, c2: float) -> tuple[float, float]:
     """References of the two motors from the controls, in modes 2 to 6 (mode 4: torques, passed through)."""
-    if p[MODE] == 3.0 or p[MODE] == 6.0:
-        return map_references(law, c1, c2, p)
-    return c1, c2
+    if p[MODE] != 3.0 and p[MODE] != 6.0:
+        return c1, c2
+    if p[MAP] == ANTAGONISTIC:
+        return antagonistic(c1, c2)
+    if p[MAP] == DIRECT:
+        return direct(c1, c2)
+    return map_references(law, c1, c2, p)
 
 
 def motor_angles(law: Any, p: Numbers, c1: float, c2: float, act: Numbers) -> tuple[float, float]:
@@ -107,7 +115,7 @@ def step_motor(p: Numbers, at: int, load: float, target: float, step: float, act
         error = target - act[at + ANGLE]
         act[at + INTEGRAL] = integral_step(act[at + INTEGRAL], error, step, p[PID_AT + 1], p[PID_AT + 3])
         kp, kd, offset = p[PID_AT], p[PID_AT + 2], act[at + INTEGRAL]
-    act[at + ANGLE], act[at + SPEED], act[at + ANCHOR], _ = motor_step(
+    act[at + ANGLE], act[at + SPEED], act[at + ANCHOR] = motor_step(
         act[at + ANGLE], act[at + SPEED], act[at + ANCHOR], load, target, kp, kd, offset, step,
         p[MOTOR_AT], p[MOTOR_AT + 1], p[MOTOR_AT + 2], p[MOTOR_AT + 3], p[MOTOR_AT + 4], p[MOTOR_AT + 5],
     )  # fmt: skip
@@ -119,9 +127,12 @@ def step_motors(law: Any, p: Numbers, q: float, dq: float, c1: float, c2: float,
     count = max(int(step / p[SUBSTEP] + 0.999), 1)
     small = step / count
     for k in range(count):
-        link = q + dq * small * (k + 1)
-        theta2 = act[MOTOR_SIZE + ANGLE] if p[MOTORS] == 2.0 else 0.0
-        load1, load2 = spring_torques(law, link, act[ANGLE], theta2, p)
+        link = q + dq * small * (k + 0.5)
+        theta1 = act[ANGLE] + 0.5 * small * act[SPEED]
+        theta2 = 0.0
+        if p[MOTORS] == 2.0:
+            theta2 = act[MOTOR_SIZE + ANGLE] + 0.5 * small * act[MOTOR_SIZE + SPEED]
+        load1, load2 = spring_torques(law, link, theta1, theta2, p)
         step_motor(p, 0, load1, target1, small, act)
         if p[PIVOT] == 1.0:
             act[MOTOR_SIZE] = pivot_step(act[MOTOR_SIZE], target2, small, p[PIVOT_AT], p[PIVOT_AT + 1])

@@ -19,6 +19,7 @@ IMPLICIT: Final = 7
 EXPLICIT_STIFFNESS: Final = 8
 SUBSTEP: Final = 9
 TORQUE_LIMIT: Final = 10
+MAP: Final = 11
 PID_AT: Final = 12
 MOTOR_AT: Final = 16
 PIVOT_AT: Final = 22
@@ -27,7 +28,11 @@ USER_SIZE: Final = LAW_AT + MAX_PARAMETERS
 
 MAGIC_VALUE: Final = 7411.0
 
-# Slice of act, modes 4 to 6: four numbers a motor. A pivot uses the first.
+# Reference maps so common that the kernel knows them; any other is reached through the law.
+DIRECT: Final = 1.0
+ANTAGONISTIC: Final = 2.0
+
+# Slice of act, modes 4 to 6: four numbers a motor. A pivot drive uses the first.
 ANGLE: Final = 0
 SPEED: Final = 1
 ANCHOR: Final = 2

@@ -104,18 +104,20 @@ def motor_step(
     speed_limit: float,
     static_friction: float,
     bristle_stiffness: float,
-) -> tuple[float, float, float, float]:
-    """Advance one motor by one step, linearly implicit in its own feedback, damping and friction.
+) -> tuple[float, float, float]:
+    """Advance one motor by one step, implicitly in its own feedback, damping and friction.
 
-    The drive's torque is u = kp·(target − θ) − kd·θ̇ + offset (a pure torque command has kp = kd = 0),
-    evaluated at the end of the step, so that no gain and no bristle stiffness can make the step unstable.
-    Where u saturates or the bristle slips, that torque is constant over the step.
+    The drive's torque is u = kp·(target − θ) − kd·θ̇ + offset (a pure torque command has kp = kd = 0). One
+    implicit stage at the fraction γ of the step: Θ = θ + γ·h·V, V = θ̇ + γ·h·a(Θ, V), then θ += h·V and
+    θ̇ += (V − θ̇)/γ. γ = 1/2 is the implicit midpoint rule, second order and exact in the bristle's energy;
+    where the feedback is stiff for the step, γ moves towards 1 (backward Euler), so that no gain and no bristle
+    can make the step unstable or ring. A torque at its limit and a slipping bristle are constant over the step.
 
     Args:
         angle: θ, rad.
         speed: θ̇, rad/s.
         anchor: w, rad.
-        load: torque that the motor's spring puts on the link, N·m.
+        load: torque that the motor's spring puts on the link, half-way through the step, N·m.
         target: reference angle, rad.
         kp: N·m/rad.
         kd: N·m·s/rad.
@@ -129,43 +131,44 @@ def motor_step(
         bristle_stiffness: K, N·m/rad.
 
     Returns:
-        θ, θ̇, w after the step, and the drive's torque during it, N·m.
+        θ, θ̇, w after the step.
     """
-    drive_saturated = 0.0
+    stiffness = step * (damping + kd + step * (kp + bristle_stiffness)) / inertia
+    gamma = 0.5 if stiffness <= 1.0 else 1.0 - 0.5 / stiffness
+    part = gamma * step
+    saturated = 0.0
     slipping = 0.0
-    torque = 0.0
-    new_speed = speed
-    for _ in range(4):
-        mass = inertia + step * damping
+    stage = speed
+    new_angle = angle
+    for _ in range(3):
+        mass = inertia + part * damping
         force = -load
-        if drive_saturated == 0.0:
-            mass += step * (kd + step * kp)
+        if saturated == 0.0:
+            mass += part * (kd + part * kp)
             force += kp * (target - angle) + offset
         else:
-            force += drive_saturated * torque_limit
+            force += saturated * torque_limit
         if slipping == 0.0:
-            mass += step * step * bristle_stiffness
+            mass += part * part * bristle_stiffness
             force -= bristle_stiffness * (angle - anchor)
         else:
             force -= slipping * static_friction
-        new_speed = (inertia * speed + step * force) / mass
-        new_angle = angle + step * new_speed
-        torque = kp * (target - new_angle) - kd * new_speed + offset
+        stage = (inertia * speed + part * force) / mass
+        new_angle = angle + step * stage
+        torque = kp * (target - angle - part * stage) - kd * stage + offset
         bristle = bristle_stiffness * (new_angle - anchor)
-        changed = False
-        if drive_saturated == 0.0 and abs(torque) > torque_limit:
-            drive_saturated = 1.0 if torque > 0.0 else -1.0
-            changed = True
+        settled = True
+        if saturated == 0.0 and abs(torque) > torque_limit:
+            saturated = 1.0 if torque > 0.0 else -1.0
+            settled = False
         if slipping == 0.0 and abs(bristle) > static_friction:
             slipping = 1.0 if bristle > 0.0 else -1.0
-            changed = True
-        if not changed:
+            settled = False
+        if settled:
             break
-    new_speed = min(max(new_speed, -speed_limit), speed_limit)
-    new_angle = angle + step * new_speed
-    torque = min(max(torque, -torque_limit), torque_limit)
-    new_anchor = dragged_anchor(new_angle, anchor, static_friction, bristle_stiffness)
-    return new_angle, new_speed, new_anchor, torque
+    new_speed = min(max(speed + (stage - speed) / gamma, -speed_limit), speed_limit)
+    new_angle = angle + step * min(max(stage, -speed_limit), speed_limit)
+    return new_angle, new_speed, dragged_anchor(new_angle, anchor, static_friction, bristle_stiffness)
 
 
 def motor_rates(

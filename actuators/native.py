@@ -15,14 +15,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba import carray, cfunc, types
+import numpy as np
+from numba import cfunc, types
 from numba.core.errors import NumbaError
 from numba.extending import overload, register_jitable
 
 from pliant.actuators import kernel, motor, pid, references
 from pliant.actuators.cache import numba_cache, store_source
 from pliant.actuators.law import Law
-from pliant.actuators.layout import LAW_AT, MOTOR_SIZE, MOTORS, SIGNALS, USER_SIZE
+from pliant.actuators.layout import LAW_AT, MOTORS, SIGNALS, identity_words
 from pliant.actuators.native_access import (
     REFERENCES,
     SLOTS,
@@ -47,7 +48,6 @@ from pliant.errors import ConfigurationError
 _LAW_SIGNATURE = types.float64(types.float64, types.float64, types.float64, double_pointer, double_pointer)
 _CALLBACK_SIGNATURE = types.float64(types.intp, types.intp, types.int32)
 _c_callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
-_ACT_MAX = 2 * MOTOR_SIZE + 1
 _SIGNAL_COUNT = len(SIGNALS)
 _compiled: list[Any] = []  # compiled functions must outlive the addresses that the table holds
 
@@ -98,7 +98,7 @@ def _act_dyn(m: int, d: int, i: int) -> float:
     address = joint_row(m, i)
     if address == 0:
         return math.nan
-    p = carray(doubles(address), (USER_SIZE,))
+    p = doubles(address)
     law = find_law(p)
     if law == 0:
         return math.nan
@@ -106,8 +106,8 @@ def _act_dyn(m: int, d: int, i: int) -> float:
     c1 = control(m, d, i)
     c2 = control(m, d, i + 1) if p[MOTORS] == 2.0 else 0.0
     act_address, rates_address = activation(m, d, i)
-    act = carray(doubles(act_address), (_ACT_MAX,))
-    rates = carray(doubles(rates_address), (_ACT_MAX,))
+    act = doubles(act_address)
+    rates = doubles(rates_address)
     kernel.act_rates(law, p, q, dq, c1, c2, act, rates, timestep(m), multistage(m))
     return rates[0]
 
@@ -117,7 +117,7 @@ def _act_bias(m: int, d: int, i: int) -> float:
     address = joint_row(m, i)
     if address == 0:
         return math.nan
-    p = carray(doubles(address), (USER_SIZE,))
+    p = doubles(address)
     law = find_law(p)
     if law == 0:
         return math.nan
@@ -125,8 +125,8 @@ def _act_bias(m: int, d: int, i: int) -> float:
     c1 = control(m, d, i)
     c2 = control(m, d, i + 1) if p[MOTORS] == 2.0 else 0.0
     act_address, rates_address = activation(m, d, i)
-    act = carray(doubles(act_address), (_ACT_MAX,))
-    rates = carray(doubles(rates_address), (_ACT_MAX,))
+    act = doubles(act_address)
+    rates = doubles(rates_address)
     return kernel.bias_force(law, p, q, dq, c1, c2, act, rates, timestep(m))
 
 
@@ -134,14 +134,14 @@ def _read_joints(m: int, d: int, actuators: int, count: int, out: int) -> float:
     """Write the signals of `count` joints, whose first actuators are listed at an address, as rows at `out`."""
     for k in range(count):
         i = int32_at(actuators + 4 * k)
-        p = carray(doubles(joint_row(m, i)), (USER_SIZE,))
+        p = doubles(joint_row(m, i))
         law = find_law(p)
         q, dq = link_state(m, d, i)
         c1 = control(m, d, i)
         c2 = control(m, d, i + 1) if p[MOTORS] == 2.0 else 0.0
         act_address, _ = activation(m, d, i)
-        act = carray(doubles(act_address), (_ACT_MAX,))
-        row = carray(doubles(out + 8 * _SIGNAL_COUNT * k), (_SIGNAL_COUNT,))
+        act = doubles(act_address)
+        row = doubles(out + 8 * _SIGNAL_COUNT * k)
         kernel.joint_signals(law, p, q, dq, c1, c2, act, row)
     return 0.0
 
@@ -150,16 +150,15 @@ def _trace_joint(
     row: int, steps: int, q: int, dq: int, c: int, columns: int, act: int, size: int, out: int
 ) -> float:
     """Signals of one joint along a recorded motion; arguments are addresses of contiguous arrays."""
-    p = carray(doubles(row), (USER_SIZE,))
+    p = doubles(row)
     law = find_law(p)
-    positions = carray(doubles(q), (steps,))
-    velocities = carray(doubles(dq), (steps,))
-    controls = carray(doubles(c), (steps, columns))
+    positions, velocities, controls = doubles(q), doubles(dq), doubles(c)
     for k in range(steps):
-        c2 = controls[k, 1] if columns == 2 else 0.0
-        state = carray(doubles(act + 8 * size * k), (_ACT_MAX,))
-        line = carray(doubles(out + 8 * _SIGNAL_COUNT * k), (_SIGNAL_COUNT,))
-        kernel.joint_signals(law, p, positions[k], velocities[k], controls[k, 0], c2, state, line)
+        c1 = controls[columns * k]
+        c2 = controls[columns * k + 1] if columns == 2 else 0.0
+        state = doubles(act + 8 * size * k)
+        line = doubles(out + 8 * _SIGNAL_COUNT * k)
+        kernel.joint_signals(law, p, positions[k], velocities[k], c1, c2, state, line)
     return 0.0
 
 
@@ -192,19 +191,15 @@ _LAW_SOURCE = '''"""Calling convention of a compliance law; generated."""
 
 
 def torques(q, theta1, theta2, p, out):
-    p = carray(p, ({user_size},))
-    out = carray(out, (2,))
     {torques}
     return 0.0
 
 
 def stiffness(q, theta1, theta2, p, out):
-    p = carray(p, ({user_size},))
     {stiffness}
 
 
 def references(equilibrium, preset, unused, p, out):
-    out = carray(out, (2,))
     out[0], out[1] = law_references(equilibrium, preset)
     return 0.0
 '''
@@ -225,7 +220,7 @@ def _law_source(law: Law) -> str:
         before = total.format(f"law_torque(q - 1e-6, {angles}{values})")
         after = total.format(f"law_torque(q + 1e-6, {angles}{values})")
         stiffness = f"return (({before}) - ({after})) / (2 * 1e-6)"
-    return _LAW_SOURCE.format(user_size=USER_SIZE, torques=torques, stiffness=stiffness)
+    return _LAW_SOURCE.format(torques=torques, stiffness=stiffness)
 
 
 def _module_digest(law: Law) -> str:
@@ -257,7 +252,6 @@ def compile_law(law: Law) -> None:
     stored = store_source(f"law_{law.name}_{digest}.py", source)
     namespace: dict[str, Any] = {
         "__name__": __name__,  # Numba imports it when it loads the cached code
-        "carray": carray,
         "law_torque": _prepare(law.torque),
         "law_references": _prepare(law.reference_map),
     }
@@ -277,17 +271,18 @@ def compile_law(law: Law) -> None:
                     'plain functions in a law, or run it with backend="python".'
                 ) from error
     _compiled.extend(entry)
-    _enter(int(law.identity, 16), [function.address for function in entry])
+    _enter(identity_words(law.identity), [function.address for function in entry])
 
 
-def _enter(key: int, addresses: list[int]) -> None:
-    slot = key % SLOTS
+def _enter(words: tuple[float, float, float], addresses: list[int]) -> None:
+    identities = law_table.view(np.float64)[:, :TORQUES]
+    slot = int(words[2]) % SLOTS
     for _ in range(SLOTS):
-        if law_table[slot, 0] == key:
+        if law_table[slot, TORQUES] == 0:
+            law_table[slot, TORQUES:] = addresses
+            identities[slot] = words  # last: another thread may be looking
             return
-        if law_table[slot, 0] == 0:
-            law_table[slot, 1:] = addresses
-            law_table[slot, 0] = key  # last: another thread may be looking
+        if tuple(identities[slot]) == words:
             return
         slot = (slot + 1) % SLOTS
     raise ConfigurationError(f"this process already runs {SLOTS} different laws; no more fit.")

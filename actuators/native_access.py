@@ -11,7 +11,7 @@ import llvmlite.binding
 import mujoco
 import numpy as np
 from llvmlite import ir
-from numba import carray, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
@@ -32,10 +32,13 @@ _ACT, _ACT_DOT = _AT["act"], _AT["act_dot"]
 _RK4: Final = int(mujoco.mjtIntegrator.mjINT_RK4)
 
 SLOTS: Final = 1024
-TORQUES, STIFFNESS, REFERENCES = 1, 2, 3
-_WORDS: Final = 4
+TORQUES, STIFFNESS, REFERENCES = 3, 4, 5
+_WORDS: Final = 6
 law_table = np.zeros((SLOTS, _WORDS), dtype=np.int64)
-"""Identity of each known law and the addresses of its three compiled functions; open addressing."""
+"""A line a law: the three words of its identity (as float64) and the addresses of its three functions.
+
+Open addressing, starting at the last word; a line without addresses ends a search.
+"""
 
 # External symbols rather than constants: cached machine code then finds this process's own addresses.
 _TABLE_SYMBOL: Final = "pliant_law_table"
@@ -118,32 +121,30 @@ def call_law(context: Any, function: Any, x: Any, y: Any, z: Any, p: Any) -> Any
         pointer = double.as_pointer()
         kind = ir.FunctionType(double, [double, double, double, pointer, pointer])
         out = cgutils.alloca_once(builder, double, size=2)
-        array = context.make_array(signature.args[4])(context, builder, value=arguments[4])
         callee = builder.inttoptr(arguments[0], kind.as_pointer())
-        value = builder.call(callee, [*arguments[1:4], array.data, out])
+        value = builder.call(callee, [*arguments[1:5], out])
         second = builder.gep(out, [ir.Constant(ir.IntType(32), 1)])
         return context.make_tuple(builder, result, [value, builder.load(out), builder.load(second)])
 
-    return result(types.intp, types.float64, types.float64, types.float64, p), generate
+    return result(types.intp, types.float64, types.float64, types.float64, double_pointer), generate
 
 
 @register_jitable
 def float_at(address: int) -> float:
     """The float64 at an address."""
-    return carray(doubles(address), (1,))[0]
+    return doubles(address)[0]
 
 
 @register_jitable
 def find_law(p: Any) -> int:
     """Address of the entry of a joint's law in the table; 0 where this process does not know the law."""
-    key = np.int64(p[IDENTITY]) << 32 | np.int64(p[IDENTITY + 1]) << 16 | np.int64(p[IDENTITY + 2])
-    slot = key % SLOTS
+    slot = int(p[IDENTITY + 2]) % SLOTS
     for _ in range(SLOTS):
         entry = _table_address() + slot * (8 * _WORDS)
-        found = int64_at(entry)
-        if found == key:
+        word = doubles(entry)
+        if word[0] == p[IDENTITY] and word[1] == p[IDENTITY + 1] and word[2] == p[IDENTITY + 2]:
             return entry
-        if found == 0:
+        if int64_at(entry + 8 * TORQUES) == 0:
             return 0
         slot = (slot + 1) % SLOTS
     return 0
@@ -160,6 +161,13 @@ def joint_row(m: int, i: int) -> int:
 
 
 @register_jitable
+def _delayed_control(m: int, d: int, i: int, time: float, interpolation: int) -> float:
+    buffer = np.zeros(1)
+    exact = _read_control(m, d, np.int32(i), time, buffer.ctypes.data, np.int32(interpolation))
+    return buffer[0] if exact == 0 else float_at(exact)
+
+
+@register_jitable
 def control(m: int, d: int, i: int) -> float:
     """The control in force: delayed and limited as MuJoCo does it for its own actuators."""
     address = int32_at(int64_at(m + _CTRLADR) + 4 * i)
@@ -167,12 +175,9 @@ def control(m: int, d: int, i: int) -> float:
     history = int64_at(m + _HISTORY) + 8 * i
     value = float_at(int64_at(d + _CTRL) + 8 * address)
     if delay > 0.0 and int32_at(history) > 0:
-        buffer = np.zeros(1)
-        time = float_at(d + _TIME) - delay
-        exact = _read_control(m, d, np.int32(i), time, buffer.ctypes.data, np.int32(int32_at(history + 4)))
-        value = buffer[0] if exact == 0 else float_at(exact)
+        value = _delayed_control(m, d, i, float_at(d + _TIME) - delay, int32_at(history + 4))
     if int8_at(int64_at(m + _LIMITED) + address) != 0:
-        bounds = carray(doubles(int64_at(m + _RANGE) + 16 * address), (2,))
+        bounds = doubles(int64_at(m + _RANGE) + 16 * address)
         value = min(max(value, bounds[0]), bounds[1])
     return value
 

@@ -59,9 +59,7 @@ def positive(what: str, value: float, unit: str = "") -> float:
     except (TypeError, ValueError) as error:
         raise OutOfBoundsError(f"{what} is {value!r}; a number is needed.") from error
     if not (np.isfinite(number) and number > 0.0):
-        raise OutOfBoundsError(
-            f"{what} is {number:g}; a finite {f'number of {unit}' if unit else 'number'} > 0 is needed."
-        )
+        raise OutOfBoundsError(f"{what} is {number:g}{unit and f' {unit}'}; a finite number > 0 is needed.")
     return number
 
 

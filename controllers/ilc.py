@@ -74,8 +74,8 @@ class PTypeILC(LearningLaw):
 
     def __post_init__(self) -> None:
         positive("PTypeILC gain", self.gain)
-        if not self.decay > 0.0:
-            raise OutOfBoundsError(f"PTypeILC decay is {self.decay}; a number of trials > 0, or inf, is needed.")
+        if self.decay != math.inf:
+            positive("PTypeILC decay", self.decay, "trials")
 
     def update(self, iteration: int, command: Array, error: Array, error_rate: Array) -> Array:
         """Return u + K(iteration)·e, (n, joints)."""
@@ -170,8 +170,9 @@ class NormOptimalILC(LearningLaw):
 
     With the right model e⁺ = (I + P·Pᵀ/effort)⁻¹·e: the error's 2-norm never grows, and what the plant
     passes with gain |P| shrinks by effort/(effort + |P|²) a trial. With another plant G it still converges
-    where |1 − G·P*/(effort + |P|²)| < 1. A larger effort is slower and forgives more. The joints are taken as
-    decoupled. Dimensionless; command and error in rad.
+    where |1 − G·P*/(effort + |P|²)| < 1. A larger effort is slower and forgives more. The last moments of a trial
+    are learned slowest, as the last commands hardly act within it. The joints are taken as decoupled.
+    Dimensionless; command and error in rad.
 
     Source: Amann, Owens & Rogers 1996, Iterative learning control using optimal feedback and feedforward
     actions; Bristow, Tharayil & Alleyne 2006, quadratically optimal design.

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.errors import FileFormatError, MissingFileError, OutputError
@@ -169,6 +169,7 @@ json_values = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(json_values)
 def test_json_comes_back_as_it_was_written(data):
     with tempfile.TemporaryDirectory() as folder:

@@ -68,9 +68,7 @@ def check_bounds(what: str, value: float, low: float, high: float, unit: str = "
     number = float(value)
     suffix = f" {unit}" if unit and unit != "1" else ""
     if not math.isfinite(number):
-        raise OutOfBoundsError(
-            f"{what} is {number}; a finite number in [{low:g}, {high:g}]{suffix} is needed."
-        )
+        raise OutOfBoundsError(f"{what} is {number}; a finite number in [{low:g}, {high:g}]{suffix} is needed.")
     if not low <= number <= high:
         raise OutOfBoundsError(f"{what} = {number:g}{suffix} is outside [{low:g}, {high:g}]{suffix}.")
     return number

@@ -1,11 +1,12 @@
 import json
 import tempfile
 from dataclasses import FrozenInstanceError, replace
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -63,6 +64,7 @@ def test_it_says_what_it_was_learned_on():
     FF.check(INFO, parameters=True)
 
 
+@settings(max_examples=30)
 @given(
     arrays(np.float64, st.tuples(st.integers(1, 30), st.just(3)), elements=st.floats(-1e6, 1e6)),
     st.floats(1e-4, 1.0),
@@ -192,6 +194,17 @@ def test_the_units_travel_with_their_columns():
     assert arranged.units == ("m", "rad", "rad")
     assert arranged.desired is None
     assert arranged.expected is None
+
+
+def test_versions_are_told_without_importing_and_an_absent_package_says_so(monkeypatch):
+    def version(package):
+        if package == "mujoco":
+            raise metadata.PackageNotFoundError(package)
+        return "1.2.3"
+
+    monkeypatch.setattr(metadata, "version", version)
+    found = FeedForward.of_robot(INFO, COMMAND).versions
+    assert (found["numpy"], found["mujoco"]) == ("1.2.3", "not installed")
 
 
 def test_the_name_of_the_robot_is_no_mismatch():

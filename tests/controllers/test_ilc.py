@@ -58,7 +58,7 @@ def test_the_first_command_is_the_desired_motion_and_a_zero_error_changes_nothin
 def test_p_type_on_a_static_plant_shrinks_the_error_by_one_minus_the_gain(gain, g):
     errors = norms(errors_of(PTypeILC(gain, math.inf), lambda u: g * u + 0.1, trials=6))
     ratio = abs(1 - gain * g)  # the spectral radius of I − L·P
-    np.testing.assert_allclose(errors, errors[0] * ratio ** np.arange(6), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(errors, errors[0] * ratio ** np.arange(len(errors)), rtol=1e-6, atol=1e-12)
 
 
 def test_p_type_with_the_published_schedule_leaves_the_product_of_its_factors():
@@ -102,8 +102,8 @@ def test_pd_type_contracts_by_epsilon_below_the_cutoff(convolve, epsilon):
     motion = sample(MinimumJerk(0.0, 0.8, 10.0), PERIOD)  # far below 2 Hz
     errors = errors_of(law, convolve(JOINT), motion, trials=4)
     middle = slice(400, -400)  # away from the ends, where the low-pass has no data on one side
-    ratios = norms([e[middle] for e in errors[1:]]) / norms([e[middle] for e in errors[:-1]])
-    np.testing.assert_allclose(ratios, epsilon, atol=0.03)
+    sizes = norms([e[middle] for e in errors])
+    np.testing.assert_allclose(sizes, sizes[0] * epsilon ** np.arange(4), rtol=0.01, atol=1e-3 * sizes[0])
 
 
 def test_pd_type_neither_learns_nor_amplifies_what_is_faster_than_the_cutoff(convolve):
@@ -175,15 +175,21 @@ def test_norm_optimal_follows_the_closed_form_and_never_grows(convolve, effort):
     assert norms(errors)[-1] < 0.2 * norms(errors)[0]
 
 
-@given(st.floats(0.7, 1.4), st.floats(0.6, 1.6))
-def test_norm_optimal_forgives_a_wrong_model(gain, stretch):
-    columns = np.stack([gain * joint_impulse_response(OMEGA * stretch, ZETA, PERIOD, 2.0)] * 2, axis=-1)
-
-    def run(command):
-        return np.stack([np.convolve(u, h)[: len(u)] for u, h in zip(command.T, columns.T, strict=True)], -1)
-
-    errors = norms(errors_of(NormOptimalILC(JOINT, effort=1.0), run, trials=12))
-    assert errors[-1] < 0.6 * errors[0]
+@pytest.mark.parametrize(
+    ("gain", "stretch", "converges"),
+    [(0.6, 0.7, True), (0.8, 1.2, True), (1.0, 0.8, True), (1.0, 1.2, True), (0.8, 1.5, False), (1.6, 1.5, False)],
+)
+def test_norm_optimal_forgives_a_wrong_model_within_the_stated_condition(convolve, gain, stretch, converges):
+    true = gain * joint_impulse_response(OMEGA * stretch, ZETA, PERIOD, 5.0)
+    G, P = np.fft.rfft(true, 4096), np.fft.rfft(JOINT, 4096)
+    growth = np.abs(1 - G * P.conj() / (0.1 + np.abs(P) ** 2)).max()  # tends to 1 far above the resonance
+    assert (growth <= 1 + 1e-6) == converges
+    errors = norms(errors_of(NormOptimalILC(JOINT, effort=0.1), convolve(true), trials=15))
+    if converges:
+        assert (np.diff(errors) < 0.0).all()
+        assert errors[-1] < 0.02 * errors[0]
+    else:
+        assert errors[-1] > 1.5 * errors.min()
 
 
 def test_norm_optimal_has_a_model_for_each_joint():
