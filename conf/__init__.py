@@ -1,1 +1,1 @@
-"""."""
+"""Hydra configuration: one group per choice a user makes."""

@@ -1,1 +1,1 @@
-"""."""
+"""What a user runs: one file a verb of the command `pliant`, each also runnable by itself."""

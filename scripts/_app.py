@@ -1,0 +1,51 @@
+"""What the Hydra verbs share: composing the configuration, the run folder, and how errors reach the user."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from pliant.errors import PliantError
+
+
+@contextmanager
+def explained_errors() -> Iterator[None]:
+    """End the process with status 2 and one clear message for every error that is the user's to mend."""
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        yield
+    except (PliantError, HydraException, OmegaConfBaseException) as error:
+        message = str(error).strip()
+        if error.__cause__ is not None and not isinstance(error, PliantError):
+            message += f"\n{error.__cause__}"
+    except OSError as error:
+        where = f" {error.filename!r}" if error.filename else ""
+        message = (
+            f"the results cannot be written{where}: {error.strerror}. Choose another place: hydra.run.dir=FOLDER"
+        )
+    else:
+        return
+    print(f"pliant: {message}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def run(job: Callable[[DictConfig], Any], config_name: str) -> None:
+    """Compose the configuration `config_name` with the command line's overrides and run the job on it."""
+    import hydra
+
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach us instead of being printed by Hydra
+    with explained_errors():
+        hydra.main(version_base="1.3", config_path="pkg://pliant.conf", config_name=config_name)(job)()
+
+
+def run_folder() -> Path:
+    """The folder of this run, made by Hydra."""
+    from hydra.core.hydra_config import HydraConfig
+
+    return Path(HydraConfig.get().runtime.output_dir)

@@ -1,0 +1,65 @@
+"""The command `pliant`: finds the verb and hands the arguments over to its file in this folder."""
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pliant import __version__
+from pliant.errors import unknown_name
+
+_NOT_VERBS = {"main"}
+
+
+def verbs() -> dict[str, str]:
+    """Every verb with the first line of its file's docstring, without importing any of them."""
+    here = Path(__file__).parent
+    found = {}
+    for module in pkgutil.iter_modules([str(here)]):
+        if module.name not in _NOT_VERBS and not module.name.startswith("_"):
+            text = (here / f"{module.name}.py").read_text()
+            found[module.name] = text.split('"""')[1].strip().splitlines()[0]
+    return found
+
+
+def usage() -> str:
+    """The text of `pliant --help`."""
+    known = verbs()
+    width = max(map(len, known))
+    lines = [f"  {name:<{width}}  {summary}" for name, summary in known.items()]
+    return "\n".join(
+        [
+            f"Pliant {__version__}: robots with soft joints, taught in simulation and run on the machine.",
+            "",
+            "Usage: pliant VERB [--help] [group=choice] [key=value] [--multirun]",
+            "",
+            "Verbs:",
+            *lines,
+            "",
+            "Each verb explains itself: pliant VERB --help",
+        ]
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a verb. Returns the exit status, 2 for an unknown verb; a verb's own errors end the process."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0
+    if arguments[0] == "--version":
+        print(__version__)
+        return 0
+    verb, *rest = arguments
+    if verb not in verbs():
+        print(f"pliant: {unknown_name('verb', verb, verbs())}", file=sys.stderr)
+        return 2
+    module = importlib.import_module(f"pliant.scripts.{verb}")
+    sys.argv = [f"pliant {verb}", *rest]
+    module.main()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
