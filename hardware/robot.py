@@ -73,10 +73,13 @@ class RobotInfo:
 
 
 class State(NamedTuple):
-    """What was read from a robot at one instant. An entry that a machine cannot measure is NaN."""
+    """What was read from a robot at one instant. An entry that a machine cannot measure is NaN.
 
-    time: float
-    """Robot time since `connect`, s."""
+    A motion is a `State` whose arrays have the instants as leading axis.
+    """
+
+    time: float | Array
+    """Robot time since `connect`, s; (n,) for a motion."""
     position: Array
     """Link angles, (joints,), rad."""
     velocity: Array
@@ -125,6 +128,21 @@ class Robot(ABC):
             command: (columns,), in the units of `info.command`. Values outside the bounds are limited;
                 a NaN or a wrong shape raises before anything is sent.
         """
+
+    def run(self, commands: ArrayLike) -> State:
+        """Send commands one after another, a row a period, and return the motion from where the robot stands.
+
+        Args:
+            commands: (n, columns), in the units of `info.command`.
+
+        Returns:
+            A state with a leading axis of n + 1 instants, one period apart: position (n + 1, joints), ….
+        """
+        states = [self.read()]
+        for command in np.asarray(commands, dtype=np.float64):
+            self.send(command)
+            states.append(self.read())
+        return State(*(np.array(field) for field in zip(*states, strict=True)))
 
     @abstractmethod
     def stop(self) -> None:

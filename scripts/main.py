@@ -1,6 +1,7 @@
 """The command `pliant`: finds the verb and hands the arguments over to its file in this folder."""
 
 import importlib
+import os
 import pkgutil
 import sys
 from collections.abc import Sequence
@@ -55,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if verb not in verbs():
         print(f"pliant: {unknown_name('verb', verb, verbs())}", file=sys.stderr)
         return 2
+    if not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "MUJOCO_GL")):
+        os.environ["MUJOCO_GL"] = "egl"  # read when MuJoCo is imported; pictures without a display
     module = importlib.import_module(f"pliant.scripts.{verb}")
     sys.argv = [f"pliant {verb}", *rest]
     module.main()

@@ -87,6 +87,15 @@ def tongue(radius: float, reach: float, half_width: float, points: int = 24) -> 
     return np.vstack([round_end, [[reach, -half_width], [reach, half_width]]])
 
 
+def taper(start: float, end: float, length: float, points: int = 20) -> Array:
+    """Outline around two circles of radius `start` at the origin and `end` at x = length."""
+    tilt = np.arcsin((start - end) / length)
+    arc = np.linspace(-np.pi / 2 + tilt, np.pi / 2 - tilt, points)
+    far = end * np.column_stack([np.cos(arc), np.sin(arc)]) + [length, 0.0]
+    arc = np.linspace(np.pi / 2 - tilt, 3 * np.pi / 2 + tilt, points)
+    return np.vstack([far, start * np.column_stack([np.cos(arc), np.sin(arc)])])
+
+
 def slab(outline: ArrayLike, low: float, high: float, chamfer: float = 0.0) -> Mesh:
     """An outline extruded from z = low to high, its edges chamfered."""
     full = np.asarray(outline, np.float64)

@@ -28,6 +28,7 @@ _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 10.0,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": 11.0,
@@ -55,7 +56,7 @@ svg,img{max-width:100%;height:auto} .good{color:#3a7d44;font-weight:600} .bad{co
 @contextmanager
 def figure(
     rows: int = 1, columns: int = 1, width: float = 9.0, height: float = 3.6, **subplots: Any
-) -> "Iterator[tuple[Figure, NDArray[np.object_]]]":
+) -> "Iterator[tuple[Figure, NDArray[Any]]]":
     """A figure in the common style with its axes, (rows, columns); closed afterwards.
 
     Args:
@@ -115,12 +116,23 @@ class Report:
 
     def picture(self, image: NDArray[np.uint8], caption: str) -> None:
         """Add a picture, (height, width, 3)."""
+        self._image("PNG", [image], caption, optimize=True)
+
+    def animation(self, frames: Sequence[NDArray[np.uint8]], caption: str, rate: float = 12.0) -> None:
+        """Add pictures, each (height, width, 3), that play in a loop at `rate` Hz."""
+        self._image(
+            "WEBP", frames, caption, save_all=True, duration=round(1e3 / rate), loop=0, quality=70, method=2
+        )
+
+    def _image(self, kind: str, frames: Sequence[NDArray[np.uint8]], caption: str, **options: Any) -> None:
         from PIL import Image  # comes with matplotlib
 
+        first, *others = (Image.fromarray(frame) for frame in frames)
         buffer = io.BytesIO()
-        Image.fromarray(image).save(buffer, format="PNG", optimize=True)
+        first.save(buffer, format=kind, append_images=others, **options)
         data = base64.b64encode(buffer.getvalue()).decode()
-        self._parts.append(_figure(f'<img alt="" src="data:image/png;base64,{data}">', caption))
+        content = f'<img alt="{html.escape(caption)}" src="data:image/{kind.lower()};base64,{data}">'
+        self._parts.append(_figure(content, caption))
 
     def render(self) -> str:
         """The page as HTML text."""

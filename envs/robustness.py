@@ -1,0 +1,54 @@
+"""How well learned commands survive a robot that is not quite the one they were learned on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.controllers.checks import Array
+from pliant.envs.models.perturb import perturb
+from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.errors import check_bounds
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """A family of robots around a model: masses and friction vary, commands arrive late."""
+
+    robots: int = 20
+    mass: float = 0.1
+    """Masses and inertias vary uniformly by ± this fraction."""
+    friction: float = 0.5
+    """Damping and dry friction of the joints likewise."""
+    command_delay: float = 0.01
+    """s, a whole multiple of the model's time step."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_bounds("robots", self.robots, 0, 100_000)
+
+
+def replay(model: RobotModel, period: float, command: Array, perturbation: Perturbation) -> Array:
+    """Play commands on perturbed copies of a robot, all from rest, and return the link angles.
+
+    Args:
+        model: the robot they were learned on.
+        period: from one command to the next, s.
+        command: (n, columns).
+        perturbation: how the copies differ.
+
+    Returns:
+        (robots, n + 1, joints), rad; NaN from where a copy diverged.
+    """
+    random = np.random.default_rng(perturbation.seed)
+    delay = perturbation.command_delay
+    copies = [
+        SimulatedRobot(
+            perturb(model, random, perturbation.mass, perturbation.friction), period, command_delay=delay
+        )
+        for _ in range(perturbation.robots)
+    ]
+    if not copies:
+        return np.empty((0, len(command) + 1, len(model.joints)))
+    with copies[0] as robot:
+        return robot.rollout(command, models=[copy.model for copy in copies]).position

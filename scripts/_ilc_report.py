@@ -1,0 +1,139 @@
+"""The report of `pliant ilc`: error against iteration, the motions learned, robustness, and pictures."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.controllers import Learned, Motion
+from pliant.controllers.trial import JointTrials
+from pliant.envs.rendering import OffscreenRenderer, RenderingError
+from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.errors import MissingExtraError
+from pliant.hardware.robot import Array
+from pliant.report import COLOURS, Report, figure
+
+_FRAMES = 36
+
+
+def _error_figure(report: Report, learned: Learned, metrics: dict[str, Any], joints: tuple[str, ...]) -> None:
+    iterations = [trial.iteration for trial in learned.history]
+    with figure(height=3.2) as (drawing, axes):
+        (ax,) = axes.flat
+        per_joint = np.array([np.abs(trial.error).max(axis=0) for trial in learned.history])
+        for j, values in enumerate(per_joint.T):
+            ax.plot(iterations, values, "o-", markersize=4, label=joints[j])
+        ax.axhline(metrics["tolerance_rad"], color=COLOURS[5], linestyle="--", linewidth=1, label="tolerance")
+        ax.set(xlabel="iteration", ylabel="largest error (rad)", ylim=(0, None))
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.legend()
+        report.figure(drawing, "Largest error of each joint against the iteration.")
+
+
+def _motion_figure(report: Report, learned: Learned, motion: Motion, joints: tuple[str, ...]) -> None:
+    assert learned.best is not None
+    with figure(rows=len(joints), height=2.6 * len(joints) + 0.4, sharex=True) as (drawing, axes):
+        for j, ax in enumerate(axes.flat):
+            ax.plot(motion.time, motion.position[:, j], color="black", linestyle="--", label="desired")
+            for trial in learned.history:
+                shade = 0.15 + 0.6 * trial.iteration / len(learned.history)
+                label = "trials, first to last" if trial is learned.history[0] else None
+                ax.plot(
+                    motion.time, trial.position[:, j], color=COLOURS[0], alpha=shade, linewidth=0.9, label=label
+                )
+            ax.plot(
+                motion.time,
+                learned.best.position[:, j],
+                color=COLOURS[1],
+                label=f"best (trial {learned.best.iteration})",
+            )
+            ax.plot(
+                motion.time, learned.best.command[:, j], color=COLOURS[3], linewidth=1, label="learned command"
+            )
+            ax.set(ylabel=f"{joints[j]} (rad)")
+        axes.flat[0].legend(ncols=2, loc="upper left")
+        axes.flat[-1].set(xlabel="time (s)")
+        report.figure(drawing, "Link angles in the trials, the desired motion, and the command that was learned.")
+
+
+def _robustness_figure(report: Report, metrics: dict[str, Any]) -> None:
+    values = metrics["robustness"]
+    errors = np.array(values["max_error_rad"])
+    with figure(height=2.4) as (drawing, axes):
+        (ax,) = axes.flat
+        ax.hist(errors[np.isfinite(errors)], bins=min(10, len(errors)), color=COLOURS[0], edgecolor="white")
+        ax.axvline(metrics["max_error_rad"], color=COLOURS[1], label="the robot it was learned on")
+        ax.set(xlabel="largest error (rad)", ylabel="robots")
+        ax.legend()
+        report.figure(
+            drawing,
+            f"The learned command replayed on {values['robots']} robots with masses ±{values['mass']:.0%}, "
+            f"friction ±{values['friction']:.0%} and commands {1e3 * values['command_delay']:g} ms late.",
+        )
+
+
+def _film(robot: SimulatedRobot, command: Array, renderer: OffscreenRenderer) -> list[NDArray[np.uint8]]:
+    """Pictures of a motion, evenly spaced in time."""
+    marks = set(np.linspace(0, len(command) - 1, _FRAMES).astype(int).tolist())
+    frames = []
+    with robot:
+        for k, row in enumerate(command):
+            robot.send(row)
+            if k in marks:
+                frames.append(renderer.render(robot.data))
+    return frames
+
+
+def write_report(
+    folder: Path, robot: SimulatedRobot, learned: Learned, motion: Motion, metrics: dict[str, Any], pictures: bool
+) -> Path | None:
+    """Write `report.html`; returns its path, or None (and says so) where the extra `report` is missing."""
+    assert learned.best is not None
+    report = Report(
+        f"Learning a motion on {robot.info.name}",
+        f"{str(learned.reason).capitalize()}: {learned.detail}. "
+        f"{metrics['simulated_seconds']:.0f} s simulated in {metrics['physics_seconds']:.2f} s.",
+    )
+    try:
+        if pictures:
+            _add_pictures(report, robot, learned)
+        report.heading("Error")
+        _error_figure(report, learned, metrics, robot.info.joints)
+        report.heading("Motion")
+        _motion_figure(report, learned, motion, robot.info.joints)
+        if metrics["robustness"]:
+            report.heading("Robustness")
+            _robustness_figure(report, metrics)
+    except MissingExtraError as error:
+        print(f"no report: {error}")
+        return None
+    report.heading("Numbers")
+    shown = ("converged", "iterations", "max_error_rad", "rms_error_rad", "wall_seconds", "physics_seconds")
+    report.table(("quantity", "value"), [(name, metrics[name]) for name in shown])
+    report.heading("Joints")
+    rows = [
+        (joint, values["law"], values["mode"], ", ".join(f"{k} = {v:g}" for k, v in values["parameters"].items()))
+        for joint, values in metrics["joints"].items()
+    ]
+    report.table(("joint", "law", "mode", "parameters"), rows)
+    return report.save(folder / "report.html")
+
+
+def _add_pictures(report: Report, robot: SimulatedRobot, learned: Learned) -> None:
+    """First and best trial side by side, as an animation and as a strip."""
+    assert learned.best is not None
+    trials = JointTrials(robot)
+    first, best = (trials.robot_command(trial.command) for trial in (learned.history[0], learned.best))
+    try:
+        with OffscreenRenderer(robot.model, width=300, height=340) as renderer:
+            films = [_film(robot, command, renderer) for command in (first, best)]
+    except RenderingError as error:
+        report.text(f"No pictures: {error}")
+        return
+    report.animation(
+        [np.concatenate(pair, axis=1) for pair in zip(*films, strict=True)],
+        f"The first trial (left) and the best one (trial {learned.best.iteration}, right).",
+    )
+    strip = films[1][:: max(_FRAMES // 6, 1)][:6]
+    report.picture(np.concatenate(strip, axis=1), "The learned motion, from left to right.")

@@ -1,0 +1,85 @@
+"""List what there is to choose from: laws and their parameters, modes, robots, motions, environments."""
+
+import argparse
+from importlib.resources import files
+
+from rich.console import Console
+from rich.table import Table
+
+_CHOICES = ("laws", "modes", "configs", "environments")
+
+
+def laws(console: Console) -> None:
+    """Compliance laws, their parameters and named sets."""
+    from pliant.actuators import find_law, law_names
+
+    table = Table("law", "parameter", "default", "bounds", "meaning", title="Compliance laws")
+    for column in table.columns[:2]:
+        column.no_wrap = True
+    for name in law_names():
+        law = find_law(name)
+        first = name
+        for parameter in law.parameters:
+            bounds = f"{parameter.low:g} … {parameter.high:g}"
+            default = f"{parameter.default:g} {parameter.unit if parameter.unit != '1' else ''}"
+            table.add_row(first, parameter.name, default, bounds, parameter.meaning)
+            first = ""
+        if law.sets:
+            table.add_row(first, "(sets)", "", "", ", ".join(("default", *law.sets)))
+        elif not law.parameters:
+            table.add_row(first, "", "", "", "")
+        table.add_section()
+    console.print(table)
+
+
+def modes(console: Console) -> None:
+    """Operation modes."""
+    from pliant.actuators import Mode
+
+    table = Table("mode", "name", "references; what runs", title="Operation modes")
+    for mode in Mode:
+        table.add_row(str(int(mode)), mode.name.lower(), mode.description)
+    console.print(table)
+
+
+def configs(console: Console) -> None:
+    """Groups of the configuration and the choices in each."""
+    root = files("pliant.conf")
+    table = Table("group", "choices", title="Configuration: group=choice")
+    for group in sorted(entry.name for entry in root.iterdir() if entry.is_dir() and entry.name[0] not in "._"):
+        names = sorted(f.name.removesuffix(".yaml") for f in (root / group).iterdir() if f.name.endswith(".yaml"))
+        if names:
+            table.add_row(group, ", ".join(names))
+    console.print(table)
+
+
+def environments(console: Console) -> None:
+    """Gymnasium environments."""
+    import gymnasium
+
+    import pliant.envs  # noqa: F401  registers them
+
+    table = Table("id", "steps", title="Gymnasium environments")
+    for name, spec in sorted(gymnasium.registry.items()):
+        if name.startswith("pliant/"):
+            table.add_row(name, str(spec.max_episode_steps or "by task"))
+    console.print(table)
+
+
+def main() -> None:
+    """Print the lists asked for, or all."""
+    parser = argparse.ArgumentParser(prog="pliant list", description=__doc__)
+    parser.add_argument(
+        "what", nargs="*", metavar="WHAT", help=f"any of: {', '.join(_CHOICES)}; all when left out"
+    )
+    asked = parser.parse_args().what or _CHOICES
+    for what in asked:
+        if what not in _CHOICES:
+            parser.error(f"unknown list {what!r}; choose from {', '.join(_CHOICES)}")
+    console = Console()
+    for what in asked:
+        {"laws": laws, "modes": modes, "configs": configs, "environments": environments}[what](console)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from pliant.controllers import FeedForward
+
+
+@pytest.mark.slow
+def test_the_published_experiment_converges_as_published(pliant, tmp_path):
+    done = pliant("ilc", "hydra.run.dir=out", MUJOCO_GL="osmesa")
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert metrics["converged"] is True
+    assert metrics["iterations"] <= 11
+    assert metrics["max_error_rad"] < 0.08
+    assert len(metrics["max_error_per_iteration"]) == metrics["iterations"]
+    assert metrics["simulated_seconds"] == pytest.approx(20.0 * metrics["iterations"])
+    assert len(metrics["robustness"]["max_error_rad"]) == 20
+    assert metrics["robustness"]["worst_rad"] < 0.12
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<svg" in page
+    assert page.count("data:image/") == 2
+
+
+def test_a_run_folder_holds_what_was_learned_and_how(pliant, quick, tmp_path):
+    done = pliant("ilc", *quick, "learning.tolerance=0.2")
+    assert done.returncode == 0, done.stderr
+    learned = FeedForward.load(tmp_path / "out" / "feedforward.npz")
+    assert learned.columns == ("shoulder/equilibrium", "shoulder/preset", "elbow/equilibrium", "elbow/preset")
+    assert learned.units == ("rad",) * 4
+    assert learned.command.shape == (201, 4)
+    np.testing.assert_array_equal(learned.command[:, 1], 0.2)
+    assert learned.parameters["shoulder"]["parameters"]["k1"] == 0.01038
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert np.abs(learned.desired - learned.expected).max() == pytest.approx(metrics["max_error_rad"])
+    assert (tmp_path / "out" / "report.html").is_file()
+    assert "trial" in done.stdout
+
+
+def test_the_same_command_learns_the_same_to_the_last_bit(pliant, quick, tmp_path):
+    for out in ("one", "two"):
+        assert pliant("ilc", *quick[:-1], f"hydra.run.dir={out}", "learning.max_iterations=2").returncode == 0
+    one, two = (FeedForward.load(tmp_path / out / "feedforward.npz") for out in ("one", "two"))
+    np.testing.assert_array_equal(one.command, two.command)
+
+
+def test_an_interrupted_learning_goes_on_where_it_was(pliant, quick, tmp_path):
+    common = (*quick[:-1], "learning.tolerance=1e-6")
+    assert pliant("ilc", *common, "learning.max_iterations=5", "hydra.run.dir=whole").returncode == 0
+    assert pliant("ilc", *common, "learning.max_iterations=2", "hydra.run.dir=part").returncode == 0
+    resumed = pliant("ilc", *common, "learning.max_iterations=5", "learning.resume=part", "hydra.run.dir=rest")
+    assert resumed.returncode == 0, resumed.stderr
+    whole, rest = (json.loads((tmp_path / f / "metrics.json").read_text()) for f in ("whole", "rest"))
+    assert rest["max_error_per_iteration"] == whole["max_error_per_iteration"]
+
+
+def test_ctrl_c_keeps_the_best_so_far(quick, tmp_path):
+    arguments = [
+        "ilc",
+        *quick,
+        "trajectory.duration=60",
+        "learning.tolerance=1e-6",
+        "learning.max_iterations=10000",
+    ]
+    command = [sys.executable, "-m", "pliant.scripts.main", *arguments]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "out" / "learner.npz").is_file():
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 0, error
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert metrics["reason"] == "interrupted"
+    assert metrics["iterations"] >= 1
+    assert (tmp_path / "out" / "feedforward.npz").is_file()
+
+
+def test_a_sweep_is_summed_up_in_one_table(pliant, quick, tmp_path):
+    done = pliant(
+        "ilc", "--multirun", *quick[:-1], "ilc.gain=0.3,0.5", "robot.preset=0.2,0.6", "learning.max_iterations=2",
+        "hydra.sweep.dir=sweep",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "sweep" / "summary.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["ilc.gain"], row["robot.preset"]) for row in rows] == [
+        ("0.3", "0.2"), ("0.3", "0.6"), ("0.5", "0.2"), ("0.5", "0.6"),
+    ]  # fmt: skip
+    for row in rows:
+        metrics = json.loads((tmp_path / "sweep" / row["job"] / "metrics.json").read_text())
+        assert float(row["max_error_rad"]) == metrics["max_error_rad"]
+    assert "ilc.gain" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["robot.mode=9"], "unknown operation mode 9"),
+        (["robot.preset=2.0"], "outside [0, 0.6]"),
+        (
+            ["robot=rig1", "trajectory.start=[0]", "trajectory.goal=[1]", "robot.law=qbmoof"],
+            "Did you mean 'qbmove'",
+        ),
+        (["trajectory.goal=[0.8]"], "joint"),
+        (["trajectory.goal=[.nan,0.8]"], "goal"),
+        (["ilc.gain=-1"], "gain"),
+        (["ilc.gian=1"], "gian"),
+        (["learning.columns=[hip/equilibrium,elbow/equilibrium]"], "unknown command column 'hip/equilibrium'"),
+        (["robot.period=0.0125"], "whole multiple"),
+        (["learning.resume=nowhere"], "nowhere"),
+        (["robot=arm3"], "arm3"),
+    ],
+)
+def test_a_wrong_setting_is_explained(pliant, quick, overrides, message):
+    done = pliant("ilc", *quick, *overrides)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_missing_trajectory_file_is_explained(pliant):
+    done = pliant("ilc", "hydra.run.dir=out", "trajectory=recorded", "trajectory.path=nowhere.csv")
+    assert done.returncode == 2
+    assert "nowhere.csv does not exist" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_place_that_cannot_be_written_is_explained(pliant, quick, tmp_path):
+    (tmp_path / "file").touch()
+    done = pliant("ilc", *quick[:-1], "hydra.run.dir=file/out")
+    assert done.returncode == 2
+    assert "cannot be written" in done.stderr
+    assert "hydra.run.dir" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_shows_examples_and_settings(pliant):
+    done = pliant("ilc", "--help")
+    assert done.returncode == 0
+    for expected in ("Examples:", "ilc.gain", "tolerance: 0.08", "robot:"):
+        assert expected in done.stdout
