@@ -1,0 +1,1 @@
+"""Published experiments on compliant arms, rebuilt: one file an experiment."""
