@@ -11,10 +11,11 @@ from pliant.controllers.trial import JointTrials
 from pliant.envs.rendering import OffscreenRenderer, RenderingError
 from pliant.envs.simulated_robot import SimulatedRobot
 from pliant.errors import MissingExtraError
+from pliant.files import write_bytes
 from pliant.hardware.robot import Array
-from pliant.report import COLOURS, Report, figure
+from pliant.report import COLOURS, Report, animation, figure
 
-_FRAMES = 36
+_FRAMES = 24
 
 
 def _error_figure(report: Report, learned: Learned, metrics: dict[str, Any], joints: tuple[str, ...]) -> None:
@@ -97,7 +98,7 @@ def write_report(
     )
     try:
         if pictures:
-            _add_pictures(report, robot, learned)
+            _add_pictures(report, robot, learned, folder)
         report.heading("Error")
         _error_figure(report, learned, metrics, robot.info.joints)
         report.heading("Motion")
@@ -120,19 +121,22 @@ def write_report(
     return report.save(folder / "report.html")
 
 
-def _add_pictures(report: Report, robot: SimulatedRobot, learned: Learned) -> None:
-    """First and best trial side by side, as an animation and as a strip."""
+def _add_pictures(report: Report, robot: SimulatedRobot, learned: Learned, folder: Path) -> None:
+    """First and best trial side by side, as an animation (also `motion.webp`) and as a strip."""
     assert learned.best is not None
     trials = JointTrials(robot)
     first, best = (trials.robot_command(trial.command) for trial in (learned.history[0], learned.best))
     try:
-        with OffscreenRenderer(robot.model, width=300, height=340) as renderer:
+        with OffscreenRenderer(robot.model, width=300, height=340, shadows=False) as renderer:
             films = [_film(robot, command, renderer) for command in (first, best)]
     except RenderingError as error:
         report.text(f"No pictures: {error}")
         return
-    report.animation(
-        [np.concatenate(pair, axis=1) for pair in zip(*films, strict=True)],
+    film = animation([np.concatenate(pair, axis=1) for pair in zip(*films, strict=True)])
+    write_bytes(folder / "motion.webp", film)
+    report.image(
+        film,
+        "webp",
         f"The first trial (left) and the best one (trial {learned.best.iteration}, right).",
     )
     strip = films[1][:: max(_FRAMES // 6, 1)][:6]

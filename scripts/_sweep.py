@@ -5,12 +5,12 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
-from pliant.files import write_atomically, write_json
+from pliant.files import write_bytes, write_json
 
 
 class Job(NamedTuple):
@@ -57,16 +57,16 @@ class SweepSummary(Callback):
             table.add_row(*(_text(row.get(name, "failed")) for name in names))
         Console().print(table)
         write_json(folder / "summary.json", [job._asdict() for job in jobs])
-        write_atomically(folder / "summary.csv", lambda file: _write_csv(file, names, rows))
+        write_bytes(folder / "summary.csv", _csv(names, rows))
 
 
 def _text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _write_csv(file: BinaryIO, names: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
+def _csv(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
     text = io.StringIO()
     writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    file.write(text.getvalue().encode())
+    return text.getvalue().encode()

@@ -73,10 +73,19 @@ def write_atomically(path: PathLike, write: Callable[[BinaryIO], None]) -> Path:
     return given
 
 
+def write_bytes(path: PathLike, content: bytes) -> Path:
+    """Write a file's whole content atomically. Raises as `write_atomically` does."""
+
+    def write(file: BinaryIO) -> None:
+        file.write(content)
+
+    return write_atomically(path, write)
+
+
 def write_json(path: PathLike, data: object) -> Path:
     """Write `plain(data)` atomically as indented JSON. Raises as `write_atomically` and `plain` do."""
     text = json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return write_atomically(path, lambda file: _write_bytes(file, text.encode()))
+    return write_bytes(path, text.encode())
 
 
 def write_npz(path: PathLike, arrays: Mapping[str, Any], *, compressed: bool = True) -> Path:
@@ -172,10 +181,6 @@ def plain(data: object) -> Any:
 def _output_error(what: str, error: OSError) -> OutputError:
     advice = _ADVICE.get(error.errno or 0, "choose another place")
     return OutputError(f"{what}: {error.strerror or error}; {advice}.")
-
-
-def _write_bytes(file: BinaryIO, content: bytes) -> None:
-    file.write(content)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import require_extra
-from pliant.files import write_atomically
+from pliant.files import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,6 +87,21 @@ def svg(drawing: "Figure") -> str:
     return text[text.index("<svg") :]
 
 
+def encode(frames: Sequence[NDArray[np.uint8]], kind: str, **options: Any) -> bytes:
+    """Pictures, each (height, width, 3), as an image file that Pillow can write (more than one: animated)."""
+    from PIL import Image  # comes with matplotlib
+
+    first, *others = (Image.fromarray(frame) for frame in frames)
+    buffer = io.BytesIO()
+    first.save(buffer, format=kind, save_all=bool(others), append_images=others, **options)
+    return buffer.getvalue()
+
+
+def animation(frames: Sequence[NDArray[np.uint8]], rate: float = 12.0) -> bytes:
+    """Pictures as an animated WebP that plays in a loop at `rate` Hz."""
+    return encode(frames, "WEBP", duration=round(1e3 / rate), loop=0, quality=70, method=2)
+
+
 @dataclass
 class Report:
     """A page that is built from top to bottom and then saved."""
@@ -116,22 +131,16 @@ class Report:
 
     def picture(self, image: NDArray[np.uint8], caption: str) -> None:
         """Add a picture, (height, width, 3)."""
-        self._image("PNG", [image], caption, optimize=True)
+        self.image(encode([image], "PNG", optimize=True), "png", caption)
 
     def animation(self, frames: Sequence[NDArray[np.uint8]], caption: str, rate: float = 12.0) -> None:
         """Add pictures, each (height, width, 3), that play in a loop at `rate` Hz."""
-        self._image(
-            "WEBP", frames, caption, save_all=True, duration=round(1e3 / rate), loop=0, quality=70, method=2
-        )
+        self.image(animation(frames, rate), "webp", caption)
 
-    def _image(self, kind: str, frames: Sequence[NDArray[np.uint8]], caption: str, **options: Any) -> None:
-        from PIL import Image  # comes with matplotlib
-
-        first, *others = (Image.fromarray(frame) for frame in frames)
-        buffer = io.BytesIO()
-        first.save(buffer, format=kind, append_images=others, **options)
-        data = base64.b64encode(buffer.getvalue()).decode()
-        content = f'<img alt="{html.escape(caption)}" src="data:image/{kind.lower()};base64,{data}">'
+    def image(self, data: bytes, kind: str, caption: str) -> None:
+        """Add an encoded image of a kind that browsers show (png, webp, …)."""
+        text = base64.b64encode(data).decode()
+        content = f'<img alt="{html.escape(caption)}" src="data:image/{kind};base64,{text}">'
         self._parts.append(_figure(content, caption))
 
     def render(self) -> str:
@@ -143,12 +152,7 @@ class Report:
 
     def save(self, path: Path) -> Path:
         """Write the page; raises `OutputError` where that fails."""
-        page = self.render().encode()
-
-        def write(file: BinaryIO) -> None:
-            file.write(page)
-
-        return write_atomically(path, write)
+        return write_bytes(path, self.render().encode())
 
 
 def _cell(value: object) -> str:

@@ -1,0 +1,131 @@
+"""Run experiments of the literature, beside what was published."""
+
+import sys
+import time
+import webbrowser
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from pliant.conf.build import build
+from pliant.envs.experiments.experiment import Experiment
+from pliant.errors import ConfigurationError, PliantError, unknown_name
+from pliant.files import write_npz
+from pliant.scripts import _app
+from pliant.scripts._reproduce_docs import write_docs
+from pliant.scripts._reproduce_results import Result, verdict, write_metrics, write_report
+
+_KEY = "experiment="
+_STYLES = {"agrees": "green", "differs": "red", "–": "dim"}
+
+
+def experiment_names() -> tuple[str, ...]:
+    """The experiments there are: the files of `conf/experiment`."""
+    group = files("pliant.conf") / "experiment"
+    return tuple(sorted(f.name.removesuffix(".yaml") for f in group.iterdir() if f.name.endswith(".yaml")))
+
+
+def selected(text: str) -> list[str]:
+    """The experiments that a selection names: `NAME`, `NAME,NAME`, `[NAME,NAME]` or `all`.
+
+    Raises:
+        UnknownNameError: there is no such experiment.
+        ConfigurationError: none is named.
+    """
+    choices = experiment_names()
+    names = [name.strip() for name in text.strip("[]'\" ").split(",") if name.strip()]
+    if not names:
+        raise ConfigurationError(f"experiment= names no experiment. Valid: all, {', '.join(choices)}.")
+    for name in names:
+        if name not in ("all", *choices):
+            raise unknown_name("experiment", name, ("all", *choices))
+    return list(choices) if "all" in names else list(dict.fromkeys(names))
+
+
+def overrides(arguments: Sequence[str]) -> list[str]:
+    """Turn the selection among a command line's arguments into Hydra's: one config file per experiment."""
+    chosen = [argument.removeprefix(_KEY) for argument in arguments if argument.startswith(_KEY)]
+    others = [argument for argument in arguments if not argument.startswith(_KEY)]
+    names = selected(",".join(chosen) if chosen else "all")
+    return [*(f"+experiment@experiments.{name}={name}" for name in names), *others]
+
+
+def run_all(
+    experiments: dict[str, Experiment], settings: dict[str, Any], folder: Path, console: Console
+) -> tuple[list[Result], dict[str, PliantError]]:
+    """Run the experiments and write each one's `data.npz`; one that cannot be run does not stop the others."""
+    results, failures = [], {}
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+        task = progress.add_task("", total=len(experiments))
+        for name, experiment in experiments.items():
+            progress.update(task, description=name)
+            start = time.perf_counter()
+            try:
+                outcome = experiment.run()
+            except PliantError as error:
+                failures[name] = error
+                console.print(f"{name:12} [red]could not be run[/]: {error}", highlight=False)
+            else:
+                result = Result(name, experiment, outcome, settings[name], time.perf_counter() - start)
+                results.append(result)
+                write_npz(folder / name / "data.npz", outcome.arrays)
+                console.print(
+                    f"{name:12} {result.agreeing} of {result.compared} agree  {result.seconds:6.1f} s",
+                    highlight=False,
+                )
+            progress.advance(task)
+    return results, failures
+
+
+def show(results: Sequence[Result], console: Console) -> None:
+    """Print every claim beside the paper's."""
+    table = Table("experiment", "claim", "paper", "ours", "verdict", title="Reproduced")
+    for result in results:
+        name = result.name
+        for claim in result.outcome.claims:
+            word = verdict(claim.holds)
+            table.add_row(name, claim.what, claim.paper, claim.ours, f"[{_STYLES[word]}]{word}[/]")
+            name = ""
+        table.add_section()
+    console.print(table)
+
+
+def job(config: DictConfig) -> None:
+    """Run the experiments chosen; write data, figures, `metrics.json`, `report.html` and, if asked, the docs."""
+    console = Console()
+    folder = _app.run_folder()
+    settings: Any = OmegaConf.to_container(config.experiments, resolve=True)
+    experiments = {name: build(node, f"experiments.{name}") for name, node in config.experiments.items()}
+    for name, experiment in experiments.items():
+        if not isinstance(experiment, Experiment):
+            raise ConfigurationError(f"experiments.{name} is a {type(experiment).__name__}, not an Experiment.")
+    results, failures = run_all(experiments, settings, folder, console)
+    write_metrics(folder, results, failures)
+    with console.status("drawing"):
+        report = write_report(folder, results, failures)
+        if config.docs is not None:
+            write_docs(Path(config.docs), results)
+    show(results, console)
+    console.print(f"results in {folder}; report: {report}", soft_wrap=True)
+    if config.report.open:
+        webbrowser.open(report.resolve().as_uri())
+    for error in failures.values():
+        raise error
+
+
+def main() -> None:
+    """Run the verb on the command line's arguments."""
+    with _app.explained_errors():
+        sys.argv[1:] = overrides(sys.argv[1:])
+    _app.run(job, "reproduce")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+import pytest
+from hydra import compose, initialize_config_module
+from omegaconf import OmegaConf
+
+from pliant.conf.build import build
+from pliant.controllers import MinimumJerk
+from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError
+
+
+def test_a_node_becomes_the_object_it_describes():
+    node = OmegaConf.create(
+        {"_target_": "pliant.controllers.MinimumJerk", "start": [0.0], "goal": [0.8], "duration": 2.0}
+    )
+    trajectory = build(node, "trajectory")
+    assert isinstance(trajectory, MinimumJerk)
+    assert trajectory.position(2.0) == pytest.approx([0.8])
+
+
+def test_what_the_object_says_of_its_arguments_reaches_the_user():
+    with pytest.raises(OutOfBoundsError, match="k1"):
+        build({"_target_": "pliant.actuators.laws.qbmove.qbmove", "k1": -1.0}, "law")
+    with pytest.raises(UnknownNameError, match="unknown parameter 'kk'"):
+        build({"_target_": "pliant.actuators.laws.qbmove.qbmove", "kk": 1.0}, "law")
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"_target_": "pliant.nowhere.Nothing"},
+        {"_target_": "pliant.controllers.PTypeILC", "gian": 1.0},
+        {"_target_": "pliant.controllers.PTypeILC", "gain": "${missing}"},
+    ],
+)
+def test_a_node_that_describes_nothing_is_refused_with_its_place(node):
+    with pytest.raises(ConfigurationError, match=r"configuration of robot\.model"):
+        build(OmegaConf.create(node), "robot.model")
+
+
+@pytest.mark.parametrize("trajectory", ["minimum_jerk", "step", "sine", "chirp"])
+@pytest.mark.parametrize("ilc", ["p_type", "norm_optimal"])
+def test_every_choice_of_the_learning_configuration_builds(trajectory, ilc):
+    with initialize_config_module("pliant.conf", version_base="1.3"):
+        config = compose("ilc", overrides=[f"trajectory={trajectory}", f"ilc={ilc}"])
+    assert build(config.trajectory, "trajectory").joints == 2
+    assert build(config.ilc, "ilc").initial([[0.0, 0.0]]).shape == (1, 2)

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+from pliant.envs.models.arm2 import arm2
+from pliant.envs.robustness import Perturbation, replay
+from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.errors import OutOfBoundsError
+
+
+@pytest.fixture
+def command():
+    with SimulatedRobot(arm2(), 0.01) as robot:
+        rows = np.tile(robot.info.rest, (300, 1))
+    rows[200:, 0] = np.linspace(0.0, 0.5, 100)  # after two seconds in which the arm settles
+    return rows
+
+
+def test_robots_without_differences_move_as_the_original(command):
+    same = Perturbation(robots=2, mass=0.0, friction=0.0, command_delay=0.0)
+    with SimulatedRobot(arm2(), 0.01) as robot:
+        original = robot.rollout(command).position
+    for positions in replay(arm2(), 0.01, command, same):
+        np.testing.assert_allclose(positions, original, atol=1e-9)
+
+
+def test_a_late_command_moves_the_robot_later(command):
+    late = Perturbation(robots=1, mass=0.0, friction=0.0, command_delay=0.01)
+    with SimulatedRobot(arm2(), 0.01) as robot:
+        original = robot.rollout(command).position
+    (positions,) = replay(arm2(), 0.01, command, late)
+    np.testing.assert_allclose(positions[201:], original[200:-1], atol=1e-4)
+    assert np.abs(positions - original).max() > 1e-3
+
+
+def test_the_same_seed_gives_the_same_robots_and_another_seed_others(command):
+    one, again, other = (replay(arm2(), 0.01, command, Perturbation(robots=2, seed=s)) for s in (1, 1, 2))
+    np.testing.assert_array_equal(one, again)
+    assert np.abs(one - other).max() > 1e-4
+    assert np.abs(one[0] - one[1]).max() > 1e-4
+
+
+def test_no_robots_give_no_motions(command):
+    assert replay(arm2(), 0.01, command, Perturbation(robots=0)).shape == (0, 301, 2)
+    with pytest.raises(OutOfBoundsError):
+        Perturbation(robots=-1)

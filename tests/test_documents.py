@@ -1,0 +1,51 @@
+"""The examples of the documentation do what they say."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def blocks(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+def run_python(code, folder):
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("number", range(len(blocks("README.md", "python"))))
+def test_the_readme_examples_run(number, tmp_path):
+    run_python(blocks("README.md", "python")[number], tmp_path)
+
+
+def test_the_readme_joint_goes_where_it_is_sent(tmp_path):
+    # 0.5 rad less what gravity, 0.2 N·m·sin q, bends the springs of stiffness 2.7 N·m/rad
+    angle = float(run_python(blocks("README.md", "python")[0], tmp_path).strip(" \n[]"))
+    assert 0.4 < angle < 0.5
+
+
+def test_the_page_on_laws_runs_as_it_stands(tmp_path):
+    law, use = blocks("docs/own-law.md", "python")
+    (tmp_path / "mylaws.py").write_text(law)
+    run_python(use + "\nassert 0.3 < data.joint('hinge').qpos[0] < 0.5, data.joint('hinge').qpos", tmp_path)
+    (config,) = blocks("docs/own-law.md", "yaml")
+    (tmp_path / "joint.yaml").write_text(config)
+    build = (
+        "from omegaconf import OmegaConf; from pliant.conf.build import build; "
+        "joint = build(OmegaConf.load('joint.yaml').joint, 'joint'); assert joint.law.parameters['k'] == 8.0"
+    )
+    run_python(build, tmp_path)
+
+
+@pytest.mark.parametrize("page", ["README.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))])
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", (ROOT / page).read_text()):
+        if "://" not in target:
+            assert ((ROOT / page).parent / target).exists(), target
