@@ -9,13 +9,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 import mujoco
 
 from pliant.actuators import python_backend
 from pliant.actuators.law import Law
+from pliant.actuators.library import mujoco_library
 from pliant.errors import PliantError, unknown_name
 
 
@@ -28,7 +28,7 @@ class Backend(Enum):
     """Interpreted; every line can be stepped in a debugger.
 
     MuJoCo's limits for Python callbacks: `Batch` refuses them, and a spec or a file can be compiled only through
-    `compile_model` and `load_model` while they are installed.
+    `compile_model` and `load_model` while they are installed, with no other thread stepping meanwhile.
     """
 
 
@@ -41,7 +41,6 @@ _SETTERS: dict[str, Callable[[Any], None]] = {
     "mjcb_act_bias": mujoco.set_mjcb_act_bias,
 }
 _lock = threading.RLock()
-_library = ctypes.CDLL(str(next(Path(mujoco.__file__).parent.glob("libmujoco.so*"))))
 _laws: dict[int, Law] = {}
 _installed: dict[str, int] = {}  # callback name -> address that we put there
 _backend: Backend | None = None
@@ -49,7 +48,7 @@ _backend: Backend | None = None
 
 def _address(name: str) -> int:
     """The pointer that MuJoCo holds now; 0 when none."""
-    return ctypes.c_void_p.in_dll(_library, name).value or 0
+    return ctypes.c_void_p.in_dll(mujoco_library(), name).value or 0
 
 
 def _check_ownership() -> None:
@@ -91,7 +90,8 @@ def install(backend: Backend | str | None = None) -> Backend:
             return wanted
         _check_ownership()
         if wanted is Backend.NATIVE:
-            from pliant.actuators import native  # compiles; the Python back end must work without it
+            with suspended():  # it compiles a model; and the Python back end must work without it
+                from pliant.actuators import native
 
             for law in _laws.values():
                 native.compile_law(law)
@@ -121,29 +121,37 @@ def uninstall() -> None:
 
 @contextmanager
 def suspended() -> Iterator[None]:
-    """Take our callbacks out while MuJoCo compiles or loads a model, and put them back.
+    """Take the Python callbacks out while MuJoCo compiles or loads a model, and put them back.
 
     MuJoCo calls the callbacks of a model that is not finished yet; its Python bindings cannot hand that model
-    to a Python callback and fail.
+    to a Python callback and fail. Native callbacks stay: other threads may be stepping with them.
+
+    Raises:
+        CallbackOwnershipError: someone else's callback is installed.
     """
     with _lock:
-        backend = current_backend()
-        if backend is not None:
+        _check_ownership()
+        python = current_backend() is Backend.PYTHON
+        if python:
             uninstall()
         try:
             yield
         finally:
-            if backend is not None:
-                install(backend)
+            if python:
+                install(Backend.PYTHON)
 
 
 def register(law: Law) -> None:
-    """Make a law known to the callbacks of this process, under its identity."""
+    """Make a law known to the callbacks of this process, under its identity.
+
+    Raises:
+        ConfigurationError: the native back end is in force and cannot compile the law, which stays unknown.
+    """
     key = int(law.identity, 16)
     with _lock:
-        _laws[key] = law
-        python_backend.register(key, law)
         if current_backend() is Backend.NATIVE:
             from pliant.actuators import native
 
             native.compile_law(law)
+        _laws[key] = law
+        python_backend.register(key, law)

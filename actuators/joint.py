@@ -14,7 +14,7 @@ from pliant.actuators.laws import as_compliance, find_law
 from pliant.actuators.modes import Mode, as_mode
 from pliant.actuators.motor import Motor, Pivot
 from pliant.actuators.pid import LINK_PID, PID
-from pliant.errors import ConfigurationError, FileFormatError, check_bounds, unknown_name
+from pliant.errors import ConfigurationError, FileFormatError, PliantError, check_bounds, unknown_name
 
 TEXT_PREFIX = "pliant/"
 """Name prefix of the model's text elements that hold each joint's description as JSON."""
@@ -223,7 +223,7 @@ def from_description(description: Mapping[str, Any], where: str) -> CompliantJoi
 
     Raises:
         ConfigurationError: the law cannot be imported, or has changed since the description was written.
-        FileFormatError: the description is incomplete.
+        FileFormatError: the description is damaged.
     """
     try:
         law: Law = find_law(str(description["law"]))
@@ -244,13 +244,24 @@ def from_description(description: Mapping[str, Any], where: str) -> CompliantJoi
             implicit=bool(description["implicit"]),
             delay=float(description["delay"]),
         )
-    except (KeyError, TypeError) as error:
-        raise FileFormatError(f"{where}: the description of the joint is not complete ({error}).") from error
+    except PliantError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileFormatError(f"{where}: the description of the joint is damaged ({error!r}).") from error
 
 
 def actuator_names(joint: str, description: CompliantJoint) -> tuple[str, ...]:
     """Names of a joint's actuators, `joint/reference`: also the names of its command columns."""
     return tuple(f"{joint}/{reference.name}" for reference in description.references())
+
+
+def _check_law(law: Law) -> None:
+    """Refuse a law that the compiled model could not find again by its import path."""
+    if find_law(law.source) is not law:
+        raise ConfigurationError(
+            f"law {law.source!r} is not what its file holds under that name. A law must be a function at the top "
+            "level of a module, and joints made before its module was reloaded must be made again."
+        )
 
 
 def _check_target(spec: mujoco.MjSpec, joint: str) -> None:
@@ -275,9 +286,10 @@ def add_compliant_joint(spec: mujoco.MjSpec, joint: str, description: CompliantJ
 
     Raises:
         UnknownNameError: the spec has no such joint.
-        ConfigurationError: it is not a hinge or slide, or is already compliant.
+        ConfigurationError: it is not a hinge or slide, is already compliant, or its law cannot be imported.
     """
     _check_target(spec, joint)
+    _check_law(description.law.law)
     size = layout.act_size(int(description.mode), description.motors, description.implicit)
     names = actuator_names(joint, description)
     for index, (name, reference) in enumerate(zip(names, description.references(), strict=True)):
@@ -300,5 +312,5 @@ def add_compliant_joint(spec: mujoco.MjSpec, joint: str, description: CompliantJ
             actuator.gaintype = mujoco.mjtGain.mjGAIN_AFFINE
             actuator.gainprm[1] = 1.0
             actuator.actearly = True
-    spec.add_text(name=TEXT_PREFIX + joint, data=json.dumps({"joint": joint, **description.describe()}))
+    spec.add_text(name=TEXT_PREFIX + joint, data=json.dumps(description.describe()))
     return names

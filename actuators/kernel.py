@@ -140,32 +140,36 @@ def step_motors(law: Any, p: Numbers, q: float, dq: float, c1: float, c2: float,
             step_motor(p, MOTOR_SIZE, load2, target2, small, act)
 
 
-def motor_derivatives(p: Numbers, at: int, load: float, target: float, act: Numbers, rates: Buffer) -> None:
+def motor_derivatives(
+    p: Numbers, at: int, load: float, target: float, act: Numbers, rates: Buffer, step: float
+) -> None:
     """Write the time derivatives of the motor whose state starts at `act[at]`."""
     angle, speed, integral = act[at + ANGLE], act[at + SPEED], act[at + INTEGRAL]
     torque = drive_torque(p, target, angle, speed, integral)
     rates[at + ANGLE], rates[at + SPEED], rates[at + ANCHOR] = motor_rates(
         angle, speed, act[at + ANCHOR], load, torque,
-        p[MOTOR_AT], p[MOTOR_AT + 1], p[MOTOR_AT + 2], p[MOTOR_AT + 3], p[MOTOR_AT + 4], p[MOTOR_AT + 5],
+        p[MOTOR_AT], p[MOTOR_AT + 1], p[MOTOR_AT + 2], p[MOTOR_AT + 3], p[MOTOR_AT + 4], p[MOTOR_AT + 5], step,
     )  # fmt: skip
     rates[at + INTEGRAL] = 0.0
     if p[MODE] != 4.0:
         rates[at + INTEGRAL] = integral_rate(integral, target - angle, p[PID_AT + 1], p[PID_AT + 3])
 
 
-def joint_derivatives(law: Any, p: Numbers, q: float, c1: float, c2: float, act: Numbers, rates: Buffer) -> None:
+def joint_derivatives(
+    law: Any, p: Numbers, q: float, c1: float, c2: float, act: Numbers, rates: Buffer, step: float
+) -> None:
     """Write the time derivatives of all motors of a joint (multi-stage integrators)."""
     target1, target2 = motor_references(law, p, c1, c2)
     theta2 = act[MOTOR_SIZE + ANGLE] if p[MOTORS] == 2.0 else 0.0
     load1, load2 = spring_torques(law, q, act[ANGLE], theta2, p)
-    motor_derivatives(p, 0, load1, target1, act, rates)
+    motor_derivatives(p, 0, load1, target1, act, rates, step)
     if p[PIVOT] == 1.0:
         rate = (target2 - theta2) / p[PIVOT_AT]
         rates[MOTOR_SIZE] = min(max(rate, -p[PIVOT_AT + 1]), p[PIVOT_AT + 1])
         for k in range(1, MOTOR_SIZE):
             rates[MOTOR_SIZE + k] = 0.0
     elif p[MOTORS] == 2.0:
-        motor_derivatives(p, MOTOR_SIZE, load2, target2, act, rates)
+        motor_derivatives(p, MOTOR_SIZE, load2, target2, act, rates, step)
 
 
 def act_rates(
@@ -197,7 +201,7 @@ def act_rates(
     elif p[MODE] >= 4.0:
         size = MOTOR_SIZE * int(p[MOTORS])
         if multistage:
-            joint_derivatives(law, p, q, c1, c2, act, rates)
+            joint_derivatives(law, p, q, c1, c2, act, rates, step)
         else:
             for i in range(size):
                 rates[i] = act[i]
@@ -206,6 +210,22 @@ def act_rates(
                 rates[i] = (rates[i] - act[i]) / step
     if p[IMPLICIT] == 1.0:
         rates[size] = (-implicit_stiffness(law, p, q, c1, c2, act) - act[size]) / step
+
+
+def carried_motion(
+    law: Any, p: Numbers, q: float, torque: float, stiffness: float, act: Numbers, rates: Numbers, step: float
+) -> float:
+    """Torque that the motors' own motion during the step adds to the implicit part of the spring.
+
+    The integrator takes that part at the link angle of the step's end; with the motors left at its beginning, a
+    moving joint would be dragged by K·h·θ̇.
+    """
+    theta1 = act[ANGLE] + step * rates[ANGLE]
+    theta2 = 0.0
+    if p[MOTORS] == 2.0:
+        theta2 = act[MOTOR_SIZE + ANGLE] + step * rates[MOTOR_SIZE + ANGLE]
+    tau1, tau2 = spring_torques(law, q, theta1, theta2, p)
+    return (tau1 + tau2 - torque) * stiffness / (stiffness + p[EXPLICIT_STIFFNESS])
 
 
 def bias_force(
@@ -217,10 +237,13 @@ def bias_force(
     the next activation, `actearly`) and knows its derivative. Taking it back here leaves the torque exact.
     """
     torque = link_torque(law, p, q, dq, c1, c2, act)
-    if p[IMPLICIT] == 1.0:
-        last = MOTOR_SIZE * int(p[MOTORS]) if p[MODE] >= 4.0 else 0
-        torque -= (act[last] + step * rates[last]) * q
-    return torque
+    if p[IMPLICIT] == 0.0:
+        return torque
+    last = MOTOR_SIZE * int(p[MOTORS]) if p[MODE] >= 4.0 else 0
+    stiffness = -(act[last] + step * rates[last])
+    if p[MODE] >= 4.0 and stiffness > 0.0:
+        torque += carried_motion(law, p, q, torque, stiffness, act, rates, step)
+    return torque + stiffness * q
 
 
 def joint_signals(

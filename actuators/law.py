@@ -20,15 +20,18 @@ import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 from pliant.actuators import references
 from pliant.actuators.parameters import Parameter, resolve
-from pliant.errors import ConfigurationError, OutOfBoundsError, unknown_name
+from pliant.errors import ConfigurationError, OutOfBoundsError, check_bounds, unknown_name
 
 MAX_PARAMETERS = 16
 """Largest number of parameters of a law: they travel in a fixed block of the model."""
+
+_STEP = 1e-6
+"""Half the width of the central difference that stands in for a stiffness, rad."""
 
 Pair = tuple[float, float]
 
@@ -86,13 +89,27 @@ class Law:
     def identity(self) -> str:
         """12 hexadecimal digits that are the same in every process that holds this very law.
 
-        They cover the import path, the parameter names and the source of the functions, so that a model
-        file is refused when its law has changed since.
+        They cover the import path, the parameter names, the source of the functions and of those they call,
+        and the numbers these find in their modules, so that a model file is refused when its law has changed.
         """
-        functions = (self.torque, self.stiffness, self.reference_map)
+        functions = [f for f in (self.torque, self.stiffness, self.reference_map) if f is not None]
         text = [self.source, str(self.pivot), *(p.name for p in self.parameters)]
-        text += [_source_of(function) for function in functions if function is not None]
+        for function in (used for f in functions for used in plain_functions(f)):
+            text.append(_source_of(function))
+            constants = ((name, function.__globals__.get(name)) for name in function.__code__.co_names)
+            text += [f"{name}={value!r}" for name, value in constants if isinstance(value, int | float)]
         return hashlib.sha256("\n".join(text).encode()).hexdigest()[:12]
+
+
+def plain_functions(function: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
+    """A function of a law and the plain functions that it calls by name, each once."""
+    found = [function]
+    for caller in found:
+        for name in caller.__code__.co_names if inspect.isfunction(caller) else ():
+            used = caller.__globals__.get(name)
+            if inspect.isfunction(used) and used not in found:
+                found.append(used)
+    return tuple(found)
 
 
 def _source_of(function: Callable[..., object]) -> str:
@@ -107,12 +124,19 @@ def _source_of(function: Callable[..., object]) -> str:
 
 @dataclass(frozen=True)
 class Compliance:
-    """A law with its parameter values. Angles rad, torques N·m, stiffness N·m/rad, energy J."""
+    """A law with its parameter values. Angles rad, torques N·m, stiffness N·m/rad, energy J.
+
+    For a law with a pivot, θ2 is the pivot's position in m; one outside the preset's bounds is an
+    `OutOfBoundsError`.
+    """
 
     law: Law
     values: tuple[float, ...]
 
     def _arguments(self, q: float, theta1: float, theta2: float) -> tuple[float, ...]:
+        if self.law.pivot and self.preset is not None:  # the lever is singular at its end
+            name, unit, low, high, _ = self.preset
+            check_bounds(f"law {self.law.name!r}: {name}", theta2, low, high, unit)
         motors = (theta1, theta2) if self.law.motors == 2 else (theta1,)
         return (q, *motors, *self.values)
 
@@ -129,8 +153,8 @@ class Compliance:
         """Stiffness −∂τ/∂q; zero where the deflection is saturated."""
         if self.law.stiffness is not None:
             return self.law.stiffness(*self._arguments(q, theta1, theta2))
-        step = 1e-6
-        return (self.torque(q - step, theta1, theta2) - self.torque(q + step, theta1, theta2)) / (2 * step)
+        ahead, behind = self.torque(q + _STEP, theta1, theta2), self.torque(q - _STEP, theta1, theta2)
+        return (behind - ahead) / (2 * _STEP)
 
     def energy(self, q: float, theta1: float, theta2: float = 0.0) -> float:
         """Elastic energy stored in the springs; raises `ConfigurationError` where the law gives none."""
@@ -166,20 +190,25 @@ class Compliance:
                 reference map.
             points: scan points along each axis.
         """
-        described = self.preset
-        low, high = preset_range or ((described.low, described.high) if described else (0.0, 0.0))
-        presets = [low + (high - low) * i / (points - 1) for i in range(points)] if high > low else [high]
-        scan = [2 * i / (points - 1) - 1 for i in range(points)]
-        inside = 1 - 1e-9  # on the very edge of saturation the stiffness is already zero
-        reach = self.max_deflection * inside
-        if independent and self.law.motors == 2 and not self.law.pivot:
-            pairs = [(reach * u, reach * v) for u in scan for v in scan]
-        else:
-            pairs = []
-            for s in presets:
-                span = reach + (0.0 if self.law.pivot else abs(s))
-                pairs += [self.references(span * u, s * inside) for u in scan]
-        return max(self.stiffness(0.0, theta1, theta2) for theta1, theta2 in pairs)
+        bounds = None if preset_range is None else (float(preset_range[0]), float(preset_range[1]))
+        return _stiffest(self, bounds, independent, points)
+
+
+@lru_cache(maxsize=256)  # a model asks for it several times a joint, a sweep for every model
+def _stiffest(compliance: Compliance, preset_range: Pair | None, independent: bool, points: int) -> float:
+    described = compliance.preset
+    low, high = preset_range or ((described.low, described.high) if described else (0.0, 0.0))
+    presets = [min(low + (high - low) * i / (points - 1), high) for i in range(points)] if high > low else [high]
+    scan = [2 * i / (points - 1) - 1 for i in range(points)]
+    reach = compliance.max_deflection - 2 * _STEP  # on the very edge of saturation the stiffness is already zero
+    if independent and compliance.law.motors == 2 and not compliance.law.pivot:
+        pairs = [(reach * u, reach * v) for u in scan for v in scan]
+    else:
+        pairs = []
+        for s in presets:  # each motor in turn as far from the link as its spring resolves
+            motors = compliance.references(0.0, s)[: 1 if compliance.law.pivot else 2]
+            pairs += [compliance.references(reach * u - motor, s) for u in scan for motor in motors]
+    return max(compliance.stiffness(0.0, theta1, theta2) for theta1, theta2 in pairs)
 
 
 def compliance_law(
@@ -236,7 +265,7 @@ def check_preset(compliance: Compliance, low: float, high: float) -> Pair:
     described = compliance.preset
     if described is None:
         raise ConfigurationError(f"law {compliance.law.name!r} has no stiffness preset to give a range for.")
-    if not described.low <= low <= high <= described.high:
+    if not described.low <= low < high <= described.high:
         raise OutOfBoundsError(
             f"law {compliance.law.name!r}: preset range [{low:g}, {high:g}] {described.unit} must be "
             f"ascending and inside [{described.low:g}, {described.high:g}] {described.unit}."

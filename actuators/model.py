@@ -1,12 +1,14 @@
 """From a spec or a file to a model that runs: laws found and registered, callbacks installed, step checked."""
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.actuators import callbacks, layout
 from pliant.actuators.callbacks import Backend
@@ -28,13 +30,15 @@ class JointOnModel:
 
 
 def _texts(model: mujoco.MjModel) -> Mapping[str, str]:
+    """Descriptions by the name of their joint, with the prefix that attaching a spec to another gave both."""
     texts = {}
     raw = bytes(model.text_data)
     for i in range(model.ntext):
         name = mujoco.mj_id2name(model, int(mujoco.mjtObj.mjOBJ_TEXT), i)
-        if name.startswith(TEXT_PREFIX):
+        prefix, mark, joint = name.partition(TEXT_PREFIX)
+        if mark:
             start = int(model.text_adr[i])
-            texts[name] = raw[start : start + int(model.text_size[i])].rstrip(b"\0").decode()
+            texts[prefix + joint] = raw[start : start + int(model.text_size[i])].rstrip(b"\0").decode()
     return texts
 
 
@@ -46,14 +50,13 @@ def compliant_joints(model: mujoco.MjModel) -> tuple[JointOnModel, ...]:
         FileFormatError: a description is damaged or does not fit the model's actuators.
     """
     found = []
-    for name, text in _texts(model).items():
-        where = f"compliant joint {name.removeprefix(TEXT_PREFIX)!r}"
+    for joint, text in _texts(model).items():
+        where = f"compliant joint {joint!r}"
         try:
             data = json.loads(text)
         except json.JSONDecodeError as error:
             raise FileFormatError(f"{where}: its description is not JSON ({error}).") from error
         description = from_description(data, where)
-        joint = str(data["joint"])
         try:
             actuators = tuple(model.actuator(a).id for a in actuator_names(joint, description))
             found.append(JointOnModel(joint, description, model.joint(joint).id, actuators))
@@ -61,7 +64,39 @@ def compliant_joints(model: mujoco.MjModel) -> tuple[JointOnModel, ...]:
             raise FileFormatError(f"{where}: the model lacks what belongs to it ({error}).") from error
         if len(actuators) == 2 and actuators[1] != actuators[0] + 1:
             raise FileFormatError(f"{where}: its two actuators must follow each other in the model.")
+        _check_agreement(model, found[-1], where)
     return tuple(sorted(found, key=lambda joint: joint.actuators[0]))
+
+
+def _check_agreement(model: mujoco.MjModel, joint: JointOnModel, where: str) -> None:
+    """Refuse an actuator that is not of the description's kind: compiled callbacks trust its row and size."""
+    index, description = joint.actuators[0], joint.description
+    fixed = slice(layout.MAGIC, layout.IMPLICIT + 1)
+    size = layout.act_size(int(description.mode), description.motors, description.implicit)
+    agree = (
+        model.nuser_actuator >= layout.USER_SIZE
+        and model.actuator_user[index][fixed].tolist() == description.row()[fixed]
+        and max(int(model.actuator_actnum[index]), 0) == size
+        and int(model.actuator_trnid[index, 0]) == joint.joint
+    )
+    if not agree:
+        raise FileFormatError(
+            f"{where}: its description (mode {int(description.mode)}, {size} activations) and its actuator "
+            "disagree."
+        )
+    step, samples = float(model.opt.timestep), int(model.actuator_history[index][0])
+    if samples * step < description.delay * (1 - 1e-4):
+        raise ConfigurationError(
+            f"{where}: a delay of {description.delay:g} s at a time step of {step:g} s needs "
+            f"{math.ceil(description.delay / step)} samples, but {samples} are kept. Set the time step before "
+            "adding the joint."
+        )
+
+
+def _restore_digits(array: NDArray[np.float64], exact: Sequence[float]) -> None:
+    """Replace numbers that went through six printed digits by the exact ones, unless someone changed them."""
+    if np.allclose(array, exact, rtol=1e-5, atol=1e-12):
+        array[:] = exact
 
 
 def _check_foreign_actuators(model: mujoco.MjModel, joints: tuple[JointOnModel, ...]) -> None:
@@ -83,8 +118,8 @@ def prepare_model(
 ) -> tuple[JointOnModel, ...]:
     """Make a compiled model run here: import and register its laws, install the callbacks, check the step.
 
-    MuJoCo writes six digits into XML; the parameters are restored here to full precision from the joint's
-    description where they agree with it, so that a saved and reloaded model runs bit for bit the same.
+    MuJoCo writes six digits into XML; the joints' numbers are restored here to full precision from their
+    descriptions where they agree, so that the joints of a reloaded model run bit for bit the same.
 
     Args:
         model: changed in place.
@@ -101,15 +136,18 @@ def prepare_model(
     """
     joints = compliant_joints(model)
     _check_foreign_actuators(model, joints)
+    callbacks.install(backend)
     for joint in joints:
         index = joint.actuators[0]
         budget = explicit_stiffness(model, joint.joint) if joint.description.implicit else 0.0
-        exact = joint.description.row(budget)
-        if np.allclose(model.actuator_user[index][: layout.USER_SIZE], exact, rtol=1e-4, atol=1e-12):
-            model.actuator_user[index][: layout.USER_SIZE] = exact
-        model.actuator_user[index][layout.EXPLICIT_STIFFNESS] = budget
+        row = model.actuator_user[index][: layout.USER_SIZE]
+        row[layout.EXPLICIT_STIFFNESS] = budget
+        _restore_digits(row, joint.description.row(budget))
+        for actuator, reference in zip(joint.actuators, joint.description.references(), strict=True):
+            bounds = model.actuator_ctrlrange[model.actuator_ctrladr[actuator]]
+            _restore_digits(bounds, (reference.low, reference.high))
+            _restore_digits(model.actuator_delay[actuator : actuator + 1], (joint.description.delay,))
         callbacks.register(joint.description.law.law)
-    callbacks.install(backend)
     if check:
         check_stability(model, [(j.name, j.description, j.joint) for j in joints])
     return joints

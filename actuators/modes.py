@@ -5,27 +5,30 @@ modes".
 """
 
 from enum import IntEnum
+from typing import Self
 
 from pliant.errors import unknown_name
 
 
 class Mode(IntEnum):
-    """Operation mode of a joint."""
+    """Operation mode of a joint, with what its references are and what runs."""
 
-    LINK_TORQUE = 0
-    """Reference 1 is the link torque, N·m (rigid joint)."""
-    LINK_POSITION = 1
-    """Reference 1 is the link angle, rad; a PID on q (rigid joint)."""
-    MOTOR_REFERENCES = 2
-    """References are the motor angles θ1, θ2 (or σ); ideal motors, law only."""
-    EQUILIBRIUM_PRESET = 3
-    """References are equilibrium and stiffness preset; reference map, ideal motors, law."""
-    MOTOR_TORQUES = 4
-    """References are the motor torques, N·m; motor dynamics and law."""
-    MOTOR_POSITIONS = 5
-    """References are the motor angles; PID, motor dynamics, law."""
-    EQUILIBRIUM_PRESET_MOTORS = 6
-    """References are equilibrium and stiffness preset; map, PID, motor dynamics, law."""
+    description: str
+
+    def __new__(cls, value: int, description: str) -> Self:
+        """Make a member of a number and its description."""
+        member = int.__new__(cls, value)
+        member._value_ = value
+        member.description = description
+        return member
+
+    LINK_TORQUE = 0, "link torque, N·m; rigid joint"
+    LINK_POSITION = 1, "link angle, rad; PID on the link, rigid joint"
+    MOTOR_REFERENCES = 2, "motor angles θ1, θ2 (or σ); ideal motors, law"
+    EQUILIBRIUM_PRESET = 3, "equilibrium and stiffness preset; reference map, ideal motors, law"
+    MOTOR_TORQUES = 4, "motor torques, N·m; motor dynamics, law"
+    MOTOR_POSITIONS = 5, "motor angles; PID, motor dynamics, law"
+    EQUILIBRIUM_PRESET_MOTORS = 6, "equilibrium and stiffness preset; map, PID, motor dynamics, law"
 
     @property
     def rigid(self) -> bool:
@@ -46,7 +49,7 @@ class Mode(IntEnum):
 def as_mode(mode: "int | str | Mode") -> Mode:
     """Return a `Mode` from its number or its name in any case; raise `UnknownNameError` otherwise."""
     try:
-        return Mode[mode.upper()] if isinstance(mode, str) else Mode(mode)
+        return Mode[mode.upper()] if isinstance(mode, str) else Mode(mode)  # type: ignore[call-arg]
     except (KeyError, ValueError):
         choices = (f"{int(m)} ({m.name.lower()})" for m in Mode)
         raise unknown_name("operation mode", mode, choices) from None

@@ -183,10 +183,12 @@ def motor_rates(
     speed_limit: float,
     static_friction: float,
     bristle_stiffness: float,
+    step: float,
 ) -> tuple[float, float, float]:
     """Time derivatives of θ, θ̇ and w, for multi-stage integrators (RK4) and independent checks.
 
-    Arguments as in `motor_step`; `torque` is the drive's torque before its limit.
+    Arguments as in `motor_step`; `torque` is the drive's torque before its limit. An anchor that the last step
+    left behind is drawn after within this one: a bristle stretched too far would push after a reversal.
     """
     friction = friction_torque(angle, anchor, static_friction, bristle_stiffness)
     drive = min(max(torque, -torque_limit), torque_limit)
@@ -194,8 +196,10 @@ def motor_rates(
     limited_speed = min(max(speed, -speed_limit), speed_limit)
     if abs(speed) >= speed_limit and acceleration * speed > 0.0:
         acceleration = 0.0
-    slipping = abs(bristle_stiffness * (angle - anchor)) >= static_friction and (angle - anchor) * speed >= 0.0
-    return limited_speed, acceleration, limited_speed if slipping else 0.0
+    deflection = angle - anchor
+    slipping = abs(bristle_stiffness * deflection) >= static_friction and deflection * speed >= 0.0
+    drag = (dragged_anchor(angle, anchor, static_friction, bristle_stiffness) - anchor) / step
+    return limited_speed, acceleration, drag + limited_speed if slipping else drag
 
 
 def pivot_step(position: float, target: float, step: float, time_constant: float, speed_limit: float) -> float:

@@ -9,20 +9,17 @@ import ctypes
 import hashlib
 import inspect
 import math
-import sys
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import cfunc, types
-from numba.core.errors import NumbaError
 from numba.extending import overload, register_jitable
 
 from pliant.actuators import kernel, motor, pid, references
 from pliant.actuators.cache import numba_cache, store_source
-from pliant.actuators.law import Law
+from pliant.actuators.law import Law, plain_functions
 from pliant.actuators.layout import LAW_AT, MOTORS, SIGNALS, identity_words
 from pliant.actuators.native_access import (
     REFERENCES,
@@ -223,20 +220,10 @@ def _law_source(law: Law) -> str:
     return _LAW_SOURCE.format(torques=torques, stiffness=stiffness)
 
 
-def _module_digest(law: Law) -> str:
-    """Digest of the law's whole file: its functions may call others there."""
-    module = sys.modules.get(law.torque.__module__)
-    file = getattr(module, "__file__", None)
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12] if file else law.identity
-
-
 def _prepare(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let compiled code call a plain function and the plain functions it uses."""
-    for name in function.__code__.co_names:
-        used = function.__globals__.get(name)
-        if inspect.isfunction(used) and used is not function:
-            _prepare(used)
-    _make_jitable(function)
+    for used in plain_functions(function):
+        _make_jitable(used)
     return function
 
 
@@ -248,7 +235,7 @@ def compile_law(law: Law) -> None:
         ConfigurationError: Numba cannot compile the law; the message holds Numba's reason.
     """
     source = _law_source(law)
-    digest = hashlib.sha256((law.identity + _module_digest(law) + source).encode()).hexdigest()[:12]
+    digest = hashlib.sha256((law.identity + source).encode()).hexdigest()[:12]
     stored = store_source(f"law_{law.name}_{digest}.py", source)
     namespace: dict[str, Any] = {
         "__name__": __name__,  # Numba imports it when it loads the cached code
@@ -264,7 +251,7 @@ def compile_law(law: Law) -> None:
         for name in ("torques", "stiffness", "references"):
             try:
                 entry.append(compile_function(namespace[name]))
-            except NumbaError as error:
+            except Exception as error:  # Numba lets through what fails in evaluating a law's constants
                 reason = str(error).strip().splitlines()
                 raise ConfigurationError(
                     f"law {law.name!r} cannot be compiled: {' '.join(reason[-6:])}. Use only floats, `math` and "

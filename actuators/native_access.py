@@ -4,7 +4,6 @@ Importing this module verifies the struct layout and raises `StructLayoutError` 
 """
 
 import ctypes
-from pathlib import Path
 from typing import Any, Final
 
 import llvmlite.binding
@@ -16,6 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
 from pliant.actuators.layout import IDENTITY, MAGIC, MAGIC_VALUE, USER_SIZE
+from pliant.actuators.library import mujoco_library
 from pliant.actuators.structs import field_offsets
 
 double_pointer = types.CPointer(types.float64)
@@ -42,9 +42,8 @@ Open addressing, starting at the last word; a line without addresses ends a sear
 
 # External symbols rather than constants: cached machine code then finds this process's own addresses.
 _TABLE_SYMBOL: Final = "pliant_law_table"
-_library = ctypes.CDLL(str(next(Path(mujoco.__file__).parent.glob("libmujoco.so*"))))
 llvmlite.binding.add_symbol(_TABLE_SYMBOL, law_table.ctypes.data)
-llvmlite.binding.add_symbol("mj_readCtrl", ctypes.cast(_library.mj_readCtrl, ctypes.c_void_p).value)
+llvmlite.binding.add_symbol("mj_readCtrl", ctypes.cast(mujoco_library().mj_readCtrl, ctypes.c_void_p).value)
 _read_control = types.ExternalFunction(
     "mj_readCtrl",
     types.intp(types.intp, types.intp, types.int32, types.float64, types.intp, types.int32),

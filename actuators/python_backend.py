@@ -5,6 +5,7 @@ from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass
 
 import mujoco
+import numpy as np
 
 from pliant.actuators import kernel
 from pliant.actuators.law import Compliance, Law, Pair
@@ -50,7 +51,8 @@ def _control(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float
     delay = float(model.actuator_delay[actuator])
     nsample, interpolation = model.actuator_history[actuator]
     if nsample > 0 and delay > 0.0:
-        value = float(mujoco.mj_readCtrl(model, data, actuator, data.time - delay, int(interpolation)))
+        time = data.time - delay
+        value = float(mujoco.mj_readCtrl(model, data, actuator, time, np.zeros(1), int(interpolation))[0])
     else:
         value = float(data.ctrl[model.actuator_ctrladr[actuator]])
     address = model.actuator_ctrladr[actuator]

@@ -28,6 +28,8 @@ class JointReader:
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, joints: Sequence[JointOnModel]) -> None:
         self.values: Array = np.zeros((len(joints), len(SIGNALS)))
         self._model, self._data = model, data
+        for joint in joints:
+            callbacks.register(joint.description.law.law)
         self._first = np.array([joint.actuators[0] for joint in joints], dtype=np.int32)
         self._native = None
         if callbacks.current_backend() is Backend.NATIVE:
@@ -77,6 +79,7 @@ def trace_joint(
     ):
         if array.shape != shape:
             raise ShapeError(f"joint {joint.name!r}: {name} has shape {array.shape}; expected {shape}.")
+    callbacks.register(joint.description.law.law)
     out = np.zeros((steps, len(SIGNALS)))
     row = np.ascontiguousarray(model.actuator_user[joint.actuators[0]])
     arrays = [np.ascontiguousarray(a, dtype=np.float64) for a in (position, velocity, control, act)]

@@ -41,7 +41,7 @@ def pendulum() -> Callable[..., mujoco.MjSpec]:
     ) -> mujoco.MjSpec:
         spec = mujoco.MjSpec()
         spec.option.timestep = timestep
-        spec.option.integrator = mujoco.mjtIntegrator[f"mjINT_{integrator.upper()}"]
+        spec.option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
         spec.option.gravity = [0.0, 0.0, -gravity]
         body = spec.worldbody.add_body(name="link")
         body.explicitinertial = True

@@ -1,9 +1,9 @@
-"""What every elastic law must do: stiffness, torque and energy agree, springs pull back, bad values are refused."""
+"""What every elastic law does: stiffness, torque and energy agree; springs pull back; bad values are refused."""
 
 import math
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pliant.actuators import Compliance, CompliantJoint, Parameter, compliance_law, find_law
@@ -11,7 +11,6 @@ from pliant.actuators.law import check_preset
 from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError
 
 ELASTIC = ("sea", "qbmove", "bavs", "awas2")
-ROTARY = ("sea", "qbmove", "bavs")
 SETS = [(name, values) for name in ELASTIC for values in ("default", *find_law(name).sets)]
 
 angles = st.floats(-1.5, 1.5)
@@ -82,26 +81,28 @@ def test_a_spring_never_pulls_harder_where_it_is_stretched_less(choice, theta, f
 def test_mirrored_deflections_give_mirrored_torques(choice, q, theta, fraction):
     law = configured(choice)
     theta1, theta2 = motor_references(law, theta, fraction)
+    mirrored = (-theta1, theta2 if law.law.pivot else -theta2)
     if choice[0] == "bavs":
-        mirrored = (-theta2, -theta1)  # the springs of BAVS are each other's mirror image
-    else:
-        mirrored = (-theta1, theta2 if law.law.pivot else -theta2)
+        mirrored = (-theta2, -theta1)  # its springs are each other's mirror image
     assert law.torque(-q, *mirrored) == pytest.approx(-law.torque(q, theta1, theta2), rel=1e-9, abs=1e-9)
 
 
-@given(st.sampled_from(SETS), angles, unit)
-def test_energy_is_least_where_the_torque_vanishes(choice, q, fraction):
+@given(st.sampled_from(SETS), angles, angles, unit)
+def test_the_springs_give_back_no_more_than_they_store(choice, start, end, fraction):
     law = configured(choice)
-    assume(choice[0] == "awas2" or choice == ("sea", "default") or choice == ("qbmove", "default"))
     references = motor_references(law, 0.0, fraction)
-    assert law.torque(0.0, *references) == 0.0
-    assert law.energy(q, *references) >= law.energy(0.0, *references) >= 0.0
+    drop = law.energy(start, *references) - law.energy(end, *references)
+    assert drop <= abs(end - start) * max(abs(law.torque(q, *references)) for q in (start, end)) + 1e-9
+    if choice[1] == "default" and choice[0] != "bavs":  # equal springs
+        assert law.torque(0.0, *references) == pytest.approx(0.0, abs=1e-12)
+        assert law.energy(start, *references) >= law.energy(0.0, *references) - 1e-12
 
 
-@given(st.sampled_from(SETS), st.floats(0.05, 1.0), unit, unit, st.floats(-1.0, 1.0))
-def test_no_reachable_setting_is_stiffer_than_the_stiffest(choice, deflection, low, width, at):
-    law = configured(choice)(**{}) if False else configured(choice)
-    law = Compliance(law.law, law.law(set=choice[1], max_deflection=0.7 * deflection).values)
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(SETS), st.floats(0.05, 0.7), unit, unit, st.floats(-1.0, 1.0))
+def test_no_reachable_setting_is_stiffer_than_the_stiffest(choice, max_deflection, low, width, at):
+    name, values = choice
+    law = find_law(name)(values, max_deflection=max_deflection)
     described = law.preset
     if described is None:
         assert law.stiffest() == law.stiffness(0.0, 0.0)
@@ -109,10 +110,10 @@ def test_no_reachable_setting_is_stiffer_than_the_stiffest(choice, deflection, l
     bottom = low * described.high
     top = bottom + width * (described.high - bottom)
     stiffest = law.stiffest((bottom, top))
+    assert stiffest <= law.stiffest((bottom, top), independent=True) * (1 + 1e-4)
     for preset in (bottom, 0.5 * (bottom + top), top):
-        reach = law.max_deflection + abs(preset)
-        assert law.stiffness(at * reach, *law.references(0.0, preset)) <= stiffest * (1 + 1e-6)
-        assert stiffest <= law.stiffest((bottom, top), independent=True) * (1 + 1e-6)
+        reach = max_deflection + abs(preset)
+        assert law.stiffness(at * reach, *law.references(0.0, preset)) <= stiffest * (1 + 1e-4)
 
 
 @pytest.mark.parametrize("name", ELASTIC)
@@ -149,7 +150,7 @@ def test_a_pivot_beyond_the_lever_is_refused_everywhere(sigma):
 def test_a_preset_range_must_lie_inside_what_the_law_allows():
     qbmove = find_law("qbmove")()
     assert check_preset(qbmove, 0.1, 0.5) == (0.1, 0.5)
-    for low, high in [(0.5, 0.1), (0.0, 0.9), (-0.9, 0.0), (math.nan, 0.5)]:
+    for low, high in [(0.5, 0.1), (0.2, 0.2), (0.0, 0.9), (-0.9, 0.0), (math.nan, 0.5)]:
         with pytest.raises(OutOfBoundsError, match=r"ascending and inside \[-0.8, 0.8\] rad"):
             check_preset(qbmove, low, high)
     with pytest.raises(ConfigurationError, match="'sea' has no stiffness preset"):

@@ -138,7 +138,7 @@ def test_a_law_is_given_by_name_as_a_law_or_with_values():
 
 
 def test_an_unknown_law_is_refused_with_the_valid_ones():
-    with pytest.raises(UnknownNameError, match="Did you mean 'qbmove'.*awas2, bavs, qbmove, rigid, sea"):
+    with pytest.raises(UnknownNameError, match=r"Did you mean 'qbmove'.*awas2, bavs, qbmove, rigid, sea"):
         find_law("qbmov")
 
 
