@@ -1,1 +1,46 @@
-"""."""
+"""The simulated world: models, the simulated robot, tasks and Gymnasium environments.
+
+Importing it registers the environments with Gymnasium::
+
+    import gymnasium
+    import pliant.envs
+
+    env = gymnasium.make("pliant/CompliantArm2-v0", task="reach")
+
+Everything else is imported when it is first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from pliant.envs.registration import register
+
+if TYPE_CHECKING:
+    from pliant.envs.compliant import CompliantArm2Env as CompliantArm2Env
+    from pliant.envs.compliant import CompliantJointEnv as CompliantJointEnv
+    from pliant.envs.env import PliantEnv as PliantEnv
+    from pliant.envs.simulated_robot import SimulatedRobot as SimulatedRobot
+    from pliant.envs.tasks import Reach as Reach
+    from pliant.envs.tasks import Task as Task
+    from pliant.envs.tasks import Track as Track
+
+_HOMES = {
+    "CompliantArm2Env": "compliant",
+    "CompliantJointEnv": "compliant",
+    "PliantEnv": "env",
+    "Reach": "tasks",
+    "SimulatedRobot": "simulated_robot",
+    "Task": "tasks",
+    "Track": "tasks",
+}
+
+__all__ = [*_HOMES, "register"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+register()

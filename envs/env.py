@@ -1,0 +1,217 @@
+"""The Gymnasium environment: any robot behind the interface of `pliant.hardware`, and a task."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.controllers.checks import positive
+from pliant.envs.rendering import RENDER_MODES, RobotView
+from pliant.envs.tasks.kernels import VERDICT
+from pliant.envs.tasks.task import Observation, Task
+from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError
+from pliant.hardware.robot import Array, Robot, State
+
+
+@runtime_checkable
+class Resettable(Protocol):
+    """A robot that can be put into any state at once, as only a simulated one can."""
+
+    def reset(self, seed: int | None = None, position: ArrayLike | None = None) -> State:
+        """Put it to rest at link angles `position` and reseed its noise."""
+        ...
+
+    def set_state(self, snapshot: Any) -> None:
+        """Put it into a state saved before. Tells it from a machine whose `reset` is something else."""
+
+
+@runtime_checkable
+class Instrumented(Protocol):
+    """A robot that can write its newest state into arrays, more quickly than `read` can return it."""
+
+    def read_into(self, reading: Array, command: Array) -> None:
+        """Write positions, velocities and torques, (3·joints,), and the command in force, (columns,)."""
+
+
+class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
+    """One robot and one task.
+
+    Actions are in [−1, 1] and spread over the bounds of the command columns that the task commands (values
+    outside are limited); observations are in SI units. Names, units and bounds of both: `actions` and
+    `observations`.
+
+    `step` lasts one period of the robot. `terminated`: the task is done, or the robot failed (a diverged
+    simulation, a machine that is lost or gives no reading); then `info["failure"]` names the reason, the robot
+    is stopped and the observation is the last good one. `truncated`: the task's time is up. Both on one period:
+    terminated.
+
+    `info` holds the reward's terms as `reward_<term>` and `is_success`.
+
+    `reset` puts a simulated robot where the task begins. Another robot is commanded to rest for `settle`
+    seconds: place a safety layer before it that walks there slowly. The same seed gives the same episodes on a
+    simulated robot.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 50}  # noqa: RUF012
+
+    def __init__(
+        self,
+        robot: Robot,
+        task: Task,
+        render_mode: str | None = None,
+        *,
+        settle: float = 2.0,
+        width: int = 640,
+        height: int = 480,
+    ) -> None:
+        """Put a task on a robot; does not connect.
+
+        Args:
+            robot: any robot. The environment connects it at the first reset and closes it.
+            task: what is asked of it.
+            render_mode: None, "human" or "rgb_array"; the latter two need a simulated robot.
+            settle: how long a robot that is not simulated is commanded to rest at a reset, s.
+            width: of an image, pixels.
+            height: of an image, pixels.
+
+        Raises:
+            UnknownNameError: no such render mode.
+            ConfigurationError: task or render mode do not go with the robot; see also `Task.on`.
+        """
+        self.robot, self.task = robot, task.on(robot.info)
+        self.actions, self.observations = self.task.actions, self.task.observations
+        self.action_space = Box(-1.0, 1.0, (len(self.actions),), np.float32)
+        self.observation_space = Box(*self.task.bounds, dtype=np.float32)
+        self.render_mode = render_mode
+        self.metadata = {**self.metadata, "render_fps": round(1.0 / robot.info.period)}
+        self._view = None if render_mode is None else RobotView(robot, render_mode, width, height)
+        self._settling = math.ceil(positive("settle", settle, "s") / robot.info.period)
+        self._terms = [f"reward_{term}" for term in self.task.terms]
+        self._episodes = self.task.episodes(1)
+        self._action, self._command = self._episodes.action[0], self._episodes.command[0]
+        self._reading = self._episodes.reading[0]
+        self._read: Callable[[], None] = self._read_state
+        if isinstance(robot, Instrumented):
+            self._read = partial(robot.read_into, self._reading, self._command)
+        self._observation, self._outcome = self._episodes.observation[0], self._episodes.outcome[0]
+        self._newest: Observation | None = None
+        """The newest observation of the episode that is going on; None while none is."""
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            seed: makes this episode and those after it reproducible.
+            options: none exist.
+
+        Raises:
+            ConfigurationError: options are given.
+            RobotError: the robot cannot be connected, or does not measure what the task observes.
+        """
+        super().reset(seed=seed)
+        if options:
+            raise ConfigurationError(f"reset takes no options; got {', '.join(map(repr, options))}.")
+        self._newest = None
+        self._place(self.task.begin(self._episodes, 0, self.np_random))
+        self._read()
+        if not self.task.observe(self._episodes):
+            raise RobotError(
+                f"robot {self.robot.info.name!r} gives no reading of {self._missing()}, which the task observes."
+            )
+        self._newest = self._observation.copy()
+        if self.render_mode == "human":
+            self.render()
+        return self._newest, {}
+
+    def step(self, action: ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Act for one period.
+
+        Args:
+            action: (actions,), in [−1, 1].
+
+        Raises:
+            ShapeError, OutOfBoundsError: an action of the wrong shape or not finite. Nothing is sent.
+            RobotError: no episode has begun, or it has ended: `reset` comes first.
+        """
+        if self._newest is None:
+            raise RobotError("no episode is going on; call reset() first.")
+        shape = action.shape if isinstance(action, np.ndarray) else np.shape(action)
+        if shape != self._action.shape:
+            names = ", ".join(channel.name for channel in self.actions)
+            raise ShapeError(f"an action has shape {self._action.shape} ({names}); got {shape}.")
+        self._action[:] = action
+        if not self.task.act(self._episodes):
+            raise OutOfBoundsError(f"the action {action!r} is not finite; nothing was sent.")
+        try:
+            self.robot.send(self._command.copy())
+            self._read()
+        except RobotError as error:
+            return self._fail(str(error))
+        self.task.judge(self._episodes)
+        if not self.task.observe(self._episodes):
+            return self._fail(f"robot {self.robot.info.name!r} gave no reading of {self._missing()}.")
+        outcome = self._outcome.tolist()
+        reward, success, terminated, truncated = outcome[-VERDICT:]
+        info: dict[str, Any] = dict(zip(self._terms, outcome))  # noqa: B905 (the terms come first)
+        info["is_success"] = success == 1.0
+        observation = self._observation.copy()
+        self._newest = None if terminated or truncated else observation
+        if self.render_mode == "human":
+            self.render()
+        return observation, reward, terminated == 1.0, truncated == 1.0, info
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """Return an RGB image, (height, width, 3) uint8, or show the robot in a window (mode "human").
+
+        Raises:
+            RenderingError: no way to draw is found here; the message says how to make one.
+        """
+        return None if self._view is None else self._view.render()
+
+    def close(self) -> None:
+        """Stop and release the robot, and close the window."""
+        self._newest = None
+        self.robot.stop()
+        self.robot.close()
+        if self._view is not None:
+            self._view.close()
+
+    def _place(self, position: Array) -> None:
+        """Bring the robot to the start of an episode."""
+        try:
+            self.robot.read()
+        except RobotError:
+            self.robot.connect()
+        if isinstance(self.robot, Resettable):
+            self.robot.reset(seed=int(self.np_random.integers(2**32)), position=position)
+            return
+        for _ in range(self._settling):
+            self.robot.send(self.robot.info.rest)
+
+    def _read_state(self) -> None:
+        """Read the robot into the episode, including the command in force."""
+        state = self.robot.read()
+        np.concatenate((state.position, state.velocity, state.torque), out=self._reading)
+        self._command[:] = state.command
+
+    def _missing(self) -> str:
+        """Names of what was not read."""
+        seen = zip(self.observations, self._observation.tolist(), strict=True)
+        return ", ".join(channel.name for channel, value in seen if math.isnan(value))
+
+    def _fail(self, reason: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """End the episode because the robot failed."""
+        observation, self._newest = self._newest, None
+        assert observation is not None
+        self.robot.stop()
+        penalty = -self.task.task.failure_penalty
+        info: dict[str, Any] = dict.fromkeys(self._terms, 0.0)
+        info |= {"reward_failure": penalty, "is_success": False, "failure": reason}
+        return observation.copy(), penalty, True, False, info

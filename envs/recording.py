@@ -1,0 +1,124 @@
+"""Open-loop runs in C: a whole motion from one `mujoco.rollout` call, read like a robot's own measurements."""
+
+import math
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import mujoco
+import mujoco.rollout
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.actuators import JointOnModel, trace_joint
+from pliant.actuators.layout import SIGNALS
+from pliant.errors import ConfigurationError
+from pliant.hardware.robot import Array
+
+
+class OpenLoop(NamedTuple):
+    """An open-loop run to be computed: what it starts from and what it is given."""
+
+    physics: Array
+    """State at the start (mjSTATE_FULLPHYSICS), (n,)."""
+    start: Array
+    """Controls in force before the start, (nu,)."""
+    control: Array
+    """Controls of every period, (periods, nu)."""
+    substeps: int
+    """Physics steps in a period."""
+
+
+class Trace(NamedTuple):
+    """Runs as they were at the beginning of every period and at the end of the last one."""
+
+    time: Array
+    """(models, periods + 1), s. NaN from where a run diverged."""
+    signals: Array
+    """(models, periods + 1, joints·signals), in the order of `layout.SIGNALS`. NaN likewise."""
+
+
+def run_open_loop(models: Sequence[mujoco.MjModel], joints: Sequence[JointOnModel], run: OpenLoop) -> Trace:
+    """Run the same controls on each model, all in one `mujoco.rollout` call on as many threads as there are CPUs.
+
+    Raises:
+        ConfigurationError: the models are not of one size.
+    """
+    threads = min(len(models), len(os.sched_getaffinity(0)))
+    control = np.repeat(run.control, run.substeps, axis=0)
+    # One step more than needed: MuJoCo repeats the last state after a divergence, which shows only there.
+    control = np.concatenate([control, control[-1:]])
+    try:
+        data = [mujoco.MjData(models[0]) for _ in range(threads)]
+        physics, _ = mujoco.rollout.rollout(list(models), data, run.physics[None], control[None])
+    except ValueError as error:
+        raise ConfigurationError(
+            f"the models of a rollout must be variants of the robot's own, with the same parts ({error})."
+        ) from error
+    good = _steps_before_divergence(np.diff(physics[..., 0], axis=1, prepend=run.physics[0]))
+    start = np.broadcast_to(run.physics, (len(models), 1, len(run.physics)))
+    rows = np.concatenate([start, physics[:, run.substeps - 1 : -1 : run.substeps]], axis=1)
+    lost = np.arange(rows.shape[1]) * run.substeps > good[:, None]
+    rows[lost] = run.physics
+    signals = np.stack([_signals(model, joints, run, row) for model, row in zip(models, rows, strict=True)])
+    time = rows[..., 0].copy()
+    time[lost], signals[lost] = np.nan, np.nan
+    return Trace(time, signals)
+
+
+def _steps_before_divergence(advance: Array) -> NDArray[np.intp]:
+    """How many steps of each run went well, from what the time advanced in each step, (models, steps).
+
+    After a divergence MuJoCo repeats the state, so that the time stands still; a model with automatic reset on
+    goes back in time in the very step.
+    """
+    stuck = advance <= 0.0
+    first = np.argmax(stuck, axis=1)
+    repeated = np.take_along_axis(advance, first[:, None], axis=1)[:, 0] == 0.0
+    good: NDArray[np.intp] = np.where(stuck.any(axis=1), np.maximum(first - repeated, 0), advance.shape[1])
+    return good
+
+
+def _signals(model: mujoco.MjModel, joints: Sequence[JointOnModel], run: OpenLoop, rows: Array) -> Array:
+    """Signals of all joints, (periods + 1, joints·signals), from the recorded physics states."""
+    columns = _columns(model)
+    signals = np.empty((len(rows), len(joints), len(SIGNALS)))
+    for j, joint in enumerate(joints):
+        first = joint.actuators[0]
+        at, size = int(model.actuator_actadr[first]), int(model.actuator_actnum[first])
+        act = rows[:, columns["act"]][:, at : at + size] if size else np.empty((len(rows), 0))
+        traced = trace_joint(
+            model,
+            joint,
+            rows[:, columns["qpos"]][:, int(model.jnt_qposadr[joint.joint])],
+            rows[:, columns["qvel"]][:, int(model.jnt_dofadr[joint.joint])],
+            _control_in_force(model, joint, run),
+            act,
+        )
+        for k, name in enumerate(SIGNALS):
+            signals[:, j, k] = traced[name]
+    return signals.reshape(len(rows), -1)
+
+
+def _columns(model: mujoco.MjModel) -> dict[str, slice]:
+    """Where positions, velocities and activations are in a row of mjSTATE_FULLPHYSICS."""
+    state = mujoco.mjtState
+    parts = {"time": state.mjSTATE_TIME, "qpos": state.mjSTATE_QPOS, "qvel": state.mjSTATE_QVEL}
+    columns, at = {}, 0
+    for name, part in {**parts, "act": state.mjSTATE_ACT}.items():
+        size = mujoco.mj_stateSize(model, int(part))
+        columns[name], at = slice(at, at + size), at + size
+    return columns
+
+
+def _control_in_force(model: mujoco.MjModel, joint: JointOnModel, run: OpenLoop) -> Array:
+    """The joint's controls at the beginning of every period and at the end, (periods + 1, references).
+
+    What acts then is what was given in the step before, or a delay of n steps earlier.
+    """
+    actuators = list(joint.actuators)
+    delay = float(model.actuator_delay[actuators[0]]) / float(model.opt.timestep)
+    steps = max(math.ceil(delay - 1e-6), 1)
+    period = (np.arange(len(run.control) + 1) * run.substeps - steps) // run.substeps
+    given = run.control[:, actuators][np.maximum(period, 0)]
+    return np.where((period < 0)[:, None], run.start[actuators], given)

@@ -1,0 +1,183 @@
+"""Pictures of a simulated robot: images and a window. Nothing here touches OpenGL before the first picture.
+
+Only positions are computed for a picture, so that a run that is drawn is the run that is not, to the last bit.
+"""
+
+import os
+import time
+from types import TracebackType
+from typing import Any, Protocol, Self, runtime_checkable
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import ConfigurationError, OutOfBoundsError, PliantError, unknown_name
+from pliant.hardware.robot import Robot
+
+RENDER_MODES = ("human", "rgb_array")
+
+_ADVICE = (
+    "Without a display, set the environment variable MUJOCO_GL=egl (a GPU, or Mesa: apt install libegl1 "
+    "libgl1-mesa-dri) or MUJOCO_GL=osmesa (no GPU: apt install libosmesa6) before Python starts."
+)
+
+
+class RenderingError(PliantError, RuntimeError):
+    """No way to draw was found on this machine."""
+
+
+@runtime_checkable
+class Drawable(Protocol):
+    """A robot that MuJoCo can draw."""
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """Its model."""
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """Its simulation."""
+
+
+class OffscreenRenderer:
+    """Draws images through the model's first camera or, if it has none, a free one. A context manager.
+
+    Raises:
+        OutOfBoundsError: an image without pixels.
+    """
+
+    def __init__(
+        self, model: mujoco.MjModel, width: int = 640, height: int = 480, *, shadows: bool = True
+    ) -> None:
+        """Choose the size of the images; without shadows they take a third of the time on a processor."""
+        if min(width, height) < 1:
+            raise OutOfBoundsError(f"an image of {width}×{height} has no pixels.")
+        self._model, self._width, self._height, self._shadows = model, width, height, shadows
+        self._renderer: mujoco.Renderer | None = None
+
+    def render(self, data: mujoco.MjData) -> NDArray[np.uint8]:
+        """Return an image of the simulation as it is now, (height, width, 3).
+
+        Raises:
+            RenderingError: MuJoCo finds no OpenGL here.
+        """
+        if self._renderer is None:
+            self._renderer = self._open()
+        update_positions(self._model, data)
+        self._renderer.update_scene(data, camera=0 if self._model.ncam else -1)
+        self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = self._shadows
+        image: NDArray[np.uint8] = self._renderer.render()
+        return image
+
+    def close(self) -> None:
+        """Release the OpenGL context. Safe to call twice."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self) -> mujoco.Renderer:
+        buffer = self._model.vis.global_  # must hold the image
+        buffer.offwidth, buffer.offheight = (
+            max(buffer.offwidth, self._width),
+            max(buffer.offheight, self._height),
+        )
+        try:
+            return mujoco.Renderer(self._model, self._height, self._width)
+        except Exception as error:  # each OpenGL platform fails in its own way
+            raise RenderingError(f"MuJoCo cannot draw here: {error}. {_ADVICE}") from error
+
+
+class Window:
+    """Shows a simulation in MuJoCo's viewer, one period of the robot in one period of real time.
+
+    A window that the user closes stays closed; the run goes on.
+    """
+
+    def __init__(self, model: mujoco.MjModel, period: float) -> None:
+        self._model, self._period = model, period
+        self._viewer: Any = None
+        self._due = 0.0
+
+    def render(self, data: mujoco.MjData) -> None:
+        """Show the simulation as it is now, then wait for the rest of the period.
+
+        Raises:
+            RenderingError: there is no display.
+        """
+        if self._viewer is None:
+            self._viewer = self._open(data)
+        if not self._viewer.is_running():
+            return
+        update_positions(self._model, data)
+        self._viewer.sync()
+        now = time.monotonic()
+        time.sleep(max(self._due - now, 0.0))
+        self._due = max(self._due, now) + self._period
+
+    def close(self) -> None:
+        """Close the window. Safe to call twice."""
+        if self._viewer is not None:
+            self._viewer.close()
+            self._viewer = None
+
+    def _open(self, data: mujoco.MjData) -> Any:
+        if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+            raise RenderingError(
+                "render_mode 'human' needs a display, and neither DISPLAY nor WAYLAND_DISPLAY is set. Use "
+                f"'rgb_array' for images. {_ADVICE}"
+            )
+        import mujoco.viewer
+
+        try:
+            return mujoco.viewer.launch_passive(self._model, data, show_left_ui=False, show_right_ui=False)
+        except Exception as error:  # GLFW and each platform fail in ways of their own
+            raise RenderingError(f"MuJoCo's viewer cannot open: {error}. {_ADVICE}") from error
+
+
+class RobotView:
+    """What an environment draws its robot with, in a render mode. Opens nothing before the first picture.
+
+    Raises:
+        UnknownNameError: no such mode.
+        ConfigurationError: the robot has no MuJoCo model to draw.
+        OutOfBoundsError: an image without pixels.
+    """
+
+    def __init__(self, robot: Robot, mode: str, width: int, height: int) -> None:
+        if mode not in RENDER_MODES:
+            raise unknown_name("render mode", mode, RENDER_MODES)
+        if not isinstance(robot, Drawable):
+            raise ConfigurationError(
+                f"robot {robot.info.name!r} is not simulated by MuJoCo, so render_mode {mode!r} cannot draw it."
+            )
+        self._robot = robot
+        self._renderer: Window | OffscreenRenderer = (
+            Window(robot.model, robot.info.period)
+            if mode == "human"
+            else OffscreenRenderer(robot.model, width, height)
+        )
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """Return an image of the robot, or show it in the window. Raises `RenderingError`."""
+        return self._renderer.render(self._robot.data)
+
+    def close(self) -> None:
+        """Release what drawing needed. Safe to call twice."""
+        self._renderer.close()
+
+
+def update_positions(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    """Bring what is drawn (bodies, tendons, cameras, lights) up to the present positions."""
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    mujoco.mj_camlight(model, data)
+    mujoco.mj_tendon(model, data)

@@ -1,0 +1,398 @@
+"""A robot that MuJoCo simulates, behind the same interface as a real one."""
+
+import copy
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.actuators import Backend, compile_model, install, prepare_model
+from pliant.controllers.checks import finite_array
+from pliant.envs.compiled import compiled
+from pliant.envs.description import delayed, named_joints, robot_info
+from pliant.envs.measuring import Sensors, StateLayout, deliver, diverged, give
+from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.recording import OpenLoop, run_open_loop
+from pliant.envs.resting import put_at_rest
+from pliant.errors import ConfigurationError, RobotError, ShapeError, check_bounds, unknown_name
+from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
+
+_INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+_PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
+_LARGEST = float(np.finfo(np.float64).max)
+
+Measurement = tuple[float, Array, Array]
+"""What the sensors took at one instant: time, the numbers in the order of the `StateLayout`, the command."""
+
+
+class Snapshot(NamedTuple):
+    """Everything that decides how a simulated robot goes on; see `SimulatedRobot.get_state`."""
+
+    integration: Array
+    """MuJoCo's mjSTATE_INTEGRATION: positions, velocities, activations, delayed commands, inputs."""
+    measured: tuple[Measurement, ...]
+    """What is on its way through the sensors, the oldest first."""
+    noise: Mapping[str, Any]
+    """State of the noise generator."""
+
+
+class _Start(NamedTuple):
+    """What the last reset left behind, for `rollout`."""
+
+    physics: Array
+    control: Array
+    command: Array
+    noise: np.random.Generator
+
+
+class SimulatedRobot(Robot):
+    """A `RobotModel` in MuJoCo. Time passes only in `send`: one period, in one `mj_step` call.
+
+    Measurements are taken once a period, so `read` returns the same state until the next `send`. Noise is white
+    and Gaussian: on every angle and speed (links and motors, but not the pivot of a lever) and every torque.
+
+    Delays: `command_delay` shifts the whole command on its way to the joints, all columns alike; what runs
+    inside a joint (spring, motor, PID) is never delayed, as on a machine whose bus is slow. MuJoCo's control
+    history carries it, on top of the joints' own delay. `sensor_delay` shifts the whole `State`, its time and
+    command included; until the first delayed measurement arrives, `read` returns the one of the reset. A loop
+    closed through both sees their sum.
+
+    A simulation that diverges raises `RobotError` and stays as it is until `reset`: MuJoCo's automatic reset is
+    switched off in the robot's model.
+
+    Not for several threads at once. The callbacks that run the joints belong to the whole process; `reset`
+    installs them again if they were removed.
+    """
+
+    def __init__(
+        self,
+        model: RobotModel,
+        period: float = 0.01,
+        *,
+        position_noise: float = 0.0,
+        velocity_noise: float = 0.0,
+        torque_noise: float = 0.0,
+        command_delay: float = 0.0,
+        sensor_delay: float = 0.0,
+        seed: int | None = None,
+        backend: Backend | str | None = None,
+    ) -> None:
+        """Compile the model; does not connect.
+
+        Args:
+            model: the robot.
+            period: time from one command to the next, s; a whole multiple of the model's time step.
+            position_noise: standard deviation of angles, rad.
+            velocity_noise: standard deviation of speeds, rad/s.
+            torque_noise: standard deviation of torques, N·m.
+            command_delay: s; a whole multiple of the model's time step.
+            sensor_delay: s; a whole multiple of the period.
+            seed: of the noise; None for another run every time.
+            backend: see `pliant.actuators.install`.
+
+        Raises:
+            ConfigurationError: period or delays are not such multiples; see also `compile_model`.
+            OutOfBoundsError: a period, delay or noise that is negative or not finite.
+            UnknownNameError: a joint of the model that its spec does not have as a compliant one.
+        """
+        step = float(model.spec.option.timestep)
+        self._substeps = _multiple("period", period, "the model's time step", step, least=1)
+        _multiple("command_delay", command_delay, "the model's time step", step)
+        self._lag = _multiple("sensor_delay", sensor_delay, "the period", period)
+        self._backend, self._seed = backend, seed
+        self._model = compile_model(delayed(model.spec, command_delay), backend)
+        self._model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+        self._joints = named_joints(self._model, model.joints, model.name)
+        self._columns = np.array([actuator for joint in self._joints for actuator in joint.actuators])
+        self._layout = StateLayout(self._joints)
+        self._info = robot_info(model.name, self._joints, self._layout.motors, float(period))
+        self._low, self._high, self._rest = self._info.low, self._info.high, self._info.rest
+        self._deviations = self._layout.deviations(
+            check_bounds("position_noise", position_noise, 0.0, _LARGEST, "rad"),
+            check_bounds("velocity_noise", velocity_noise, 0.0, _LARGEST, "rad/s"),
+            check_bounds("torque_noise", torque_noise, 0.0, _LARGEST, "N·m"),
+        )
+        self._noisy = bool(self._deviations.any())
+        self._random = np.random.default_rng(seed)
+        self._data = mujoco.MjData(self._model)
+        self._measured: deque[Measurement] = deque(maxlen=self._lag + 1)
+        self._newest: State | None = None
+        self._connected = False
+        self._trouble: str | None = f"simulated robot {model.name!r} is not connected; call connect() first."
+        self._attach()
+
+    @property
+    def info(self) -> RobotInfo:
+        """Names, command layout and period."""
+        return self._info
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The compiled model, for viewers, and to be copied and perturbed for `rollout`."""
+        return self._model
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """The simulation itself, for viewers. What MuJoCo derives from its state lags by one physics step."""
+        return self._data
+
+    def connect(self) -> None:
+        """Put the robot at its start, with the noise seeded as at construction."""
+        self._random = np.random.default_rng(self._seed)
+        self._connected = True
+        self.reset()
+
+    def reset(
+        self, seed: int | None = None, position: ArrayLike | None = None, command: ArrayLike | None = None
+    ) -> State:
+        """Put the robot to rest at time 0, without external torques, and return what it reads.
+
+        Motors stand at their references and delayed commands are as if `command` had always been in force, so
+        that nothing jumps. In mode 4, where a command is a torque, they stand where the springs carry no load.
+
+        Args:
+            seed: reseeds the noise; None lets it go on.
+            position: link angles, (joints,), rad; None: the model's own.
+            command: in force at the start, (columns,); None: the resting one.
+
+        Raises:
+            RobotError: not connected.
+            ShapeError, OutOfBoundsError: a position or command of the wrong shape or not finite.
+        """
+        self._prepare()
+        start = self._bounded(self._rest if command is None else check_command(command, self._info))
+        if position is not None:
+            position = finite_array(f"robot {self._info.name!r}: position", position, (len(self._joints),))
+        if seed is not None:
+            self._random = np.random.default_rng(seed)
+        mujoco.mj_resetData(self._model, self._data)
+        if position is not None:
+            self._data.qpos[self._model.jnt_qposadr[[joint.joint for joint in self._joints]]] = position
+        self._control[self._columns] = start
+        put_at_rest(self._model, self._data, self._joints)
+        mujoco.mj_forward(self._model, self._data)
+        self._data.qacc_warmstart[:] = 0.0  # as `mujoco.rollout` starts
+        self._start = _Start(self._simulation(_PHYSICS), self._control.copy(), start, copy.deepcopy(self._random))
+        self._trouble = None
+        self._measured.clear()
+        self._measure(start)
+        return self.read()
+
+    def read(self) -> State:
+        """Return the newest state that the sensors deliver. Its arrays are its own.
+
+        Raises:
+            RobotError: not connected, or diverged.
+        """
+        if self._trouble is not None:
+            raise RobotError(self._trouble)
+        if self._newest is None:
+            self._newest = self._layout.state(*self._measured[0])
+        return self._newest
+
+    def read_into(self, reading: Array, command: Array) -> None:
+        """Write what `read` returns of the joints into arrays, which is quicker.
+
+        Args:
+            reading: positions, velocities and torques, (3·joints,).
+            command: the command in force, (columns,).
+
+        Raises:
+            RobotError: not connected, or diverged.
+        """
+        if self._trouble is not None:
+            raise RobotError(self._trouble)
+        _, values, in_force = self._measured[0]
+        self._deliver(values, in_force, reading, command)
+
+    def send(self, command: ArrayLike) -> Array:
+        """Limit a command to its bounds, hold it for one period, and return it as it was sent.
+
+        Args:
+            command: (columns,), in the units of `info.command`.
+
+        Raises:
+            ShapeError, OutOfBoundsError: wrong shape, or an entry is not finite. Nothing is sent.
+            RobotError: not connected, or the simulation diverges.
+        """
+        if self._trouble is not None:
+            raise RobotError(self._trouble)
+        sent = np.array(command, dtype=np.float64)
+        if sent.shape != self._low.shape or not self._give(
+            sent, self._low, self._high, self._columns, self._control
+        ):
+            check_command(command, self._info)  # raises, and says why
+        mujoco.mj_step(self._model, self._data, self._substeps)
+        self._measure(sent)
+        return sent.copy()
+
+    def stop(self) -> None:
+        """Do nothing: simulated time stands still between commands, so there is no motion to stop."""
+
+    def close(self) -> None:
+        """Disconnect. Model and data stay readable."""
+        self._connected = False
+        self._trouble = f"simulated robot {self._info.name!r} is closed; call connect() first."
+
+    def apply_torque(self, joint: str, torque: float) -> None:
+        """Apply an external torque to a joint, in any mode, until it is changed or the robot is reset.
+
+        Args:
+            joint: its name.
+            torque: N·m, positive along +q; replaces the one before.
+
+        Raises:
+            RobotError: not connected.
+            UnknownNameError: no such joint.
+            OutOfBoundsError: not a finite number.
+        """
+        self._check_connected()
+        if joint not in self._info.joints:
+            raise unknown_name("joint", joint, self._info.joints, f"robot {self._info.name!r}")
+        value = check_bounds(f"external torque on joint {joint!r}", torque, -_LARGEST, _LARGEST, "N·m")
+        self._data.qfrc_applied[self._model.joint(joint).dofadr[0]] = value
+
+    def rollout(self, command: ArrayLike, models: Sequence[mujoco.MjModel] | None = None) -> State:
+        """Run commands open-loop from the state of the last reset, all in C, and return what would be read.
+
+        Row k is what `read` returns before the command of row k is sent, and the last row what it returns at
+        the end: to the last bit what `reset` and as many `send`s give, noise and delays included. The robot
+        itself is left alone. From where a run diverges its rows are NaN.
+
+        Args:
+            command: (n, columns); each row is held for one period and limited to its bounds.
+            models: perturbed copies of `model` (of the same parts, `mj_setConst` called where it must be) that
+                get the same commands in parallel threads; the first one gets the noise of the robot itself.
+
+        Returns:
+            A state with a leading axis of n + 1 instants, one period apart, and before it one of the models if
+            they are given: position (n + 1, joints) or (models, n + 1, joints), and so on.
+
+        Raises:
+            RobotError: not connected.
+            ShapeError, OutOfBoundsError: commands of the wrong shape or not finite.
+            ConfigurationError: no models, or models that differ in more than their values.
+        """
+        self._prepare()
+        what = f"robot {self._info.name!r}: commands of a rollout"
+        rows = self._bounded(finite_array(what, command, (None, len(self._rest))))
+        if models is not None and not models:
+            raise ConfigurationError("rollout: the list of models is empty.")
+        control = np.tile(self._start.control, (len(rows), 1))
+        control[:, self._columns] = rows
+        run = OpenLoop(self._start.physics, self._start.control, control, self._substeps)
+        time, signals = run_open_loop(models or [self._model], self._joints, run)
+        measured = self._layout.measure(signals)
+        if self._noisy:
+            measured += self._deviations * copy.deepcopy(self._start.noise).standard_normal(measured.shape)
+        sent = np.broadcast_to(np.vstack([self._start.command, rows]), (*time.shape, rows.shape[1]))
+        late = np.maximum(np.arange(len(rows) + 1) - self._lag, 0)
+        pick = (0, late) if models is None else (slice(None), late)
+        return self._layout.state(time[pick], measured[pick], sent[pick])
+
+    def run(self, commands: ArrayLike) -> State:
+        """Run commands from the state of the last reset, every time, with new noise; see `rollout`.
+
+        Args:
+            commands: (n, columns).
+        """
+        motion = self.rollout(commands)
+        self._start = self._start._replace(noise=self._start.noise.spawn(1)[0])
+        return motion
+
+    def get_state(self) -> Snapshot:
+        """Return everything that decides how the robot goes on.
+
+        Raises:
+            RobotError: not connected, or diverged.
+        """
+        self.read()
+        return Snapshot(self._simulation(_INTEGRATION), tuple(self._measured), self._random.bit_generator.state)
+
+    def set_state(self, snapshot: Snapshot) -> None:
+        """Go on exactly, to the last bit, as the robot whose snapshot it is.
+
+        Args:
+            snapshot: from this robot, or from one made alike.
+
+        Raises:
+            RobotError: not connected.
+            ShapeError: it is from another kind of robot.
+        """
+        self._prepare()
+        size = mujoco.mj_stateSize(self._model, _INTEGRATION)
+        if snapshot.integration.shape != (size,):
+            raise ShapeError(
+                f"a state of robot {self._info.name!r} has {size} numbers, the snapshot "
+                f"{snapshot.integration.size}: it is from another kind of robot."
+            )
+        mujoco.mj_resetData(self._model, self._data)
+        mujoco.mj_setState(self._model, self._data, snapshot.integration, _INTEGRATION)
+        mujoco.mj_forward(self._model, self._data)
+        mujoco.mj_setState(self._model, self._data, snapshot.integration, _INTEGRATION)  # warm start as it was
+        self._random.bit_generator.state = snapshot.noise
+        self._measured.clear()
+        self._measured.extend(snapshot.measured)
+        self._trouble = self._newest = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and other processes get: everything but what belongs to this very simulation."""
+        own = ("_joints", "_control", "_give", "_deliver", "_sensors")
+        return {name: value for name, value in vars(self).items() if name not in own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        prepare_model(self._model, self._backend)
+        self._joints = named_joints(self._model, self._info.joints, self._info.name)
+        self._attach()
+
+    def _attach(self) -> None:
+        """Look up what changes commands and measurements of this very simulation."""
+        self._control = self._data.ctrl
+        self._give, self._deliver = compiled(give), compiled(deliver)
+        self._sensors = Sensors(self._model, self._data, self._joints, self._layout)
+
+    def _check_connected(self) -> None:
+        if not self._connected:
+            raise RobotError(self._trouble or "")
+
+    def _prepare(self) -> None:
+        """Raise if not connected, and put the joints' callbacks back if someone removed or changed them."""
+        self._check_connected()
+        install(self._backend)
+        self._attach()
+
+    def _measure(self, command: Array) -> None:
+        """Take the state after a period; raise if the simulation has diverged in it."""
+        if not self._sensors.read():
+            reason = diverged(self._info.name, self._data.time, self._sensors.counts)
+            self._trouble = f"{reason} Call reset() to start again."
+            raise RobotError(self._trouble)
+        values = self._sensors.values.copy()
+        if self._noisy:
+            values += self._deviations * self._random.standard_normal(values.size)
+        self._measured.append((self._data.time, values, command))
+        self._newest = None
+
+    def _bounded(self, command: Array) -> Array:
+        return np.minimum(np.maximum(command, self._low), self._high)
+
+    def _simulation(self, parts: int) -> Array:
+        state = np.empty(mujoco.mj_stateSize(self._model, parts))
+        mujoco.mj_getState(self._model, self._data, state, parts)
+        return state
+
+
+def _multiple(what: str, value: float, of: str, unit: float, least: int = 0) -> int:
+    """How many times `unit` goes into `value`; raise if that is no whole number of at least `least`."""
+    number = check_bounds(what, value, 0.0, _LARGEST, "s")
+    count = round(number / unit)
+    if abs(count * unit - number) > 1e-9 * unit or count < least:
+        near = max(count, least) * unit
+        raise ConfigurationError(
+            f"{what} is {number:g} s; a whole multiple of {of} ({unit:g} s) is needed, such as {near:g} s."
+        )
+    return count

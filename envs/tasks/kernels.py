@@ -1,0 +1,183 @@
+"""What happens to episodes in a period, as plain functions over arrays with the episode as leading axis.
+
+They run compiled (`pliant.envs.compiled`), for one episode as for thousands, and a batch gives to the last bit
+what each of its episodes gives alone. The arrays are those of `Episodes`; they are changed in place.
+"""
+
+import math
+from typing import Final
+
+from pliant.hardware.robot import Array
+
+STEP: Final = 0
+TALLY: Final = 1
+CHANGE: Final = 2
+MEMORY: Final = 3
+"""Columns of `Episodes.memory`, and how many there are."""
+
+REWARD: Final = -4
+SUCCESS: Final = -3
+TERMINATED: Final = -2
+TRUNCATED: Final = -1
+VERDICT: Final = 4
+"""The last columns of `Episodes.outcome`, and how many they are; the reward's terms come before them."""
+
+
+def spread_actions(
+    action: Array, previous: Array, memory: Array, middle: Array, half: Array, source: Array, command: Array
+) -> bool:
+    """Limit actions to [−1, 1], spread them over the commands, middle + half·action, and see how they change.
+
+    Args:
+        action: (n, actions), limited.
+        previous: (n, actions), overwritten by the limited actions.
+        memory: (n, 3); `CHANGE` becomes the mean square of the change of the action.
+        middle: of each column's bounds, (columns,); the resting value of a column that is not commanded.
+        half: half the range of each column, (columns,); 0 likewise.
+        source: which action commands each column, (columns,) int.
+        command: (n, columns), written.
+
+    Returns:
+        Whether all actions are finite; if not, nothing has been changed.
+    """
+    for i in range(action.shape[0]):
+        for k in range(action.shape[1]):
+            if not math.isfinite(action[i, k]):
+                return False
+    for i in range(action.shape[0]):
+        square = 0.0
+        for k in range(action.shape[1]):
+            action[i, k] = min(max(action[i, k], -1.0), 1.0)
+            change = action[i, k] - previous[i, k]
+            square += change * change
+            previous[i, k] = action[i, k]
+        memory[i, CHANGE] = square / action.shape[1]
+        for k in range(command.shape[1]):
+            command[i, k] = middle[k] + half[k] * action[i, source[k]]
+    return True
+
+
+def observe(
+    reading: Array, command: Array, commanded: Array, added: Array, limits: Array, observation: Array
+) -> bool:
+    """Put observations together and limit them to their bounds; a NaN stays one.
+
+    Args:
+        reading: (n, 3·joints).
+        command: (n, columns).
+        commanded: which columns are observed, (actions,) int.
+        added: (n, k).
+        limits: lower and upper bounds, (2, size).
+        observation: (n, size), written.
+
+    Returns:
+        Whether no entry is NaN.
+    """
+    complete = True
+    for i in range(reading.shape[0]):
+        at = 0
+        for k in range(reading.shape[1]):
+            observation[i, at] = reading[i, k]
+            at += 1
+        for k in commanded:
+            observation[i, at] = command[i, k]
+            at += 1
+        for k in range(added.shape[1]):
+            observation[i, at] = added[i, k]
+            at += 1
+        for k in range(at):
+            value = observation[i, k]
+            if value < limits[0, k]:
+                observation[i, k] = limits[0, k]
+            elif value > limits[1, k]:
+                observation[i, k] = limits[1, k]
+            elif math.isnan(value):
+                complete = False
+    return complete
+
+
+def judge_tracking(
+    memory: Array,
+    reading: Array,
+    desired: Array,
+    added: Array,
+    outcome: Array,
+    width: float,
+    smoothness: float,
+    tolerance: float,
+) -> None:
+    """Judge a period of `Track`: its terms `tracking` and `smoothness`.
+
+    Args:
+        memory: (n, 3); the tally is the largest error so far.
+        reading: (n, 3·joints).
+        desired: positions and velocities at every period, (periods + 2, 2·joints).
+        added: (n, 2·joints), written: what is desired at the end of the coming period.
+        outcome: (n, 6), written.
+        width: rad.
+        smoothness: weight.
+        tolerance: rad.
+    """
+    joints = desired.shape[1] // 2
+    for i in range(memory.shape[0]):
+        step = int(memory[i, STEP]) + 1
+        square = 0.0
+        worst = memory[i, TALLY]
+        for j in range(joints):
+            error = desired[step, j] - reading[i, j]
+            square += error * error
+            worst = max(worst, abs(error))
+        for j in range(2 * joints):
+            added[i, j] = desired[step + 1, j]
+        tracking = 1.0 / (1.0 + square / joints / (width * width))
+        rough = -smoothness * memory[i, CHANGE]
+        memory[i, STEP], memory[i, TALLY] = step, worst
+        outcome[i, REWARD] = tracking + rough
+        outcome[i, SUCCESS] = 1.0 if worst < tolerance else 0.0
+        outcome[i, TERMINATED] = 0.0
+        outcome[i, TRUNCATED] = 1.0 if step >= desired.shape[0] - 2 else 0.0
+        outcome[i, 0], outcome[i, 1] = tracking, rough
+
+
+def judge_reaching(
+    memory: Array,
+    reading: Array,
+    goal: Array,
+    outcome: Array,
+    tolerance: float,
+    hold: int,
+    horizon: int,
+    smoothness: float,
+    bonus: float,
+) -> None:
+    """Judge a period of `Reach`: its terms `distance`, `smoothness` and `success`.
+
+    Args:
+        memory: (n, 3); the tally is for how many periods the goal has been kept.
+        reading: (n, 3·joints).
+        goal: (n, joints).
+        outcome: (n, 7), written.
+        tolerance: rad.
+        hold: periods.
+        horizon: periods.
+        smoothness: weight.
+        bonus: reward of success.
+    """
+    joints = goal.shape[1]
+    for i in range(memory.shape[0]):
+        square = 0.0
+        largest = 0.0
+        for j in range(joints):
+            error = goal[i, j] - reading[i, j]
+            square += error * error
+            largest = max(largest, abs(error))
+        memory[i, STEP] += 1.0
+        memory[i, TALLY] = memory[i, TALLY] + 1.0 if largest < tolerance else 0.0
+        success = memory[i, TALLY] >= hold
+        distance = -math.sqrt(square / joints)
+        rough = -smoothness * memory[i, CHANGE]
+        reward = bonus if success else 0.0
+        outcome[i, REWARD] = distance + rough + reward
+        outcome[i, SUCCESS] = outcome[i, TERMINATED] = 1.0 if success else 0.0
+        outcome[i, TRUNCATED] = 1.0 if memory[i, STEP] >= horizon and not success else 0.0
+        outcome[i, 0], outcome[i, 1], outcome[i, 2] = distance, rough, reward

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+
+from pliant.envs.compiled import compiled
+from pliant.envs.measuring import collect, deliver, diverged, give
+from pliant.envs.models.rig1 import rig1
+from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.errors import RobotError
+
+LOW, HIGH = np.array([-1.0, 0.0]), np.array([1.0, 0.5])
+
+both = pytest.mark.parametrize("run", [lambda function: function, compiled], ids=["python", "compiled"])
+
+
+@both
+def test_a_command_is_limited_and_given_to_its_actuators(run):
+    command, control = np.array([-3.0, 0.2]), np.full(4, 9.0)
+    assert run(give)(command, LOW, HIGH, np.array([3, 1]), control)
+    np.testing.assert_array_equal(command, [-1.0, 0.2])
+    np.testing.assert_array_equal(control, [9.0, 0.2, 9.0, -1.0])
+
+
+@both
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_nothing_is_given_of_a_command_that_is_not_finite(run, bad):
+    command, control = np.array([-3.0, bad]), np.full(2, 9.0)
+    assert not run(give)(command, LOW, HIGH, np.array([0, 1]), control)
+    np.testing.assert_array_equal(command, [-3.0, bad])
+    np.testing.assert_array_equal(control, 9.0)
+
+
+@both
+def test_measurements_are_collected_in_their_order_and_checked(run):
+    order, values, none = np.array([2, 0]), np.zeros(2), np.zeros(3, dtype=np.int32)
+    assert run(collect)(np.array([1.0, np.nan, 3.0]), order, none, values)  # the NaN is not measured
+    np.testing.assert_array_equal(values, [3.0, 1.0])
+    assert not run(collect)(np.array([np.nan, 2.0, 3.0]), order, none, values)
+    assert not run(collect)(np.array([1.0, 2.0, 3.0]), order, np.array([0, 0, 1], dtype=np.int32), values)
+
+
+@both
+def test_the_first_measurements_and_the_command_are_delivered(run):
+    reading, command = np.zeros(3), np.zeros(2)
+    run(deliver)(np.arange(5.0), np.array([7.0, 8.0]), reading, command)
+    np.testing.assert_array_equal(reading, [0.0, 1.0, 2.0])
+    np.testing.assert_array_equal(command, [7.0, 8.0])
+
+
+@pytest.mark.parametrize(
+    ("counts", "what"), [([0, 0, 4], "acceleration"), ([2, 0, 1], "position"), ([0, 0, 0], "state of a motor")]
+)
+def test_what_has_diverged_is_named(counts, what):
+    assert what in diverged("arm", 0.25, np.array(counts, dtype=np.int32))
+
+
+def test_the_shortcut_reads_what_is_read_otherwise():
+    robot = SimulatedRobot(rig1(), position_noise=0.01, sensor_delay=0.01, seed=1)
+    reading, command = np.zeros(3), np.zeros(2)
+    with pytest.raises(RobotError, match="not connected"):
+        robot.read_into(reading, command)
+    with robot:
+        for value in (0.1, 0.2, 0.3):
+            robot.send([value, value])
+            robot.read_into(reading, command)
+            state = robot.read()
+            np.testing.assert_array_equal(reading, np.concatenate([state.position, state.velocity, state.torque]))
+            np.testing.assert_array_equal(command, state.command)
