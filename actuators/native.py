@@ -127,7 +127,7 @@ def _act_bias(m: int, d: int, i: int) -> float:
     return kernel.bias_force(law, p, q, dq, c1, c2, act, rates, timestep(m))
 
 
-def _read_joints(m: int, d: int, actuators: int, count: int, out: int) -> float:
+def read_joints(m: int, d: int, actuators: int, count: int, out: int) -> float:
     """Write the signals of `count` joints, whose first actuators are listed at an address, as rows at `out`."""
     for k in range(count):
         i = int32_at(actuators + 4 * k)
@@ -173,10 +173,10 @@ def callbacks() -> tuple[Any, Any]:
 
 @cache
 def readers() -> tuple[Any, Any]:
-    """Compile, or load from the cache, `_read_joints` and `_trace_joint`; returns them as C functions."""
+    """Compile, or load from the cache, `read_joints` and `_trace_joint`; returns them as C functions."""
     callbacks()
     with numba_cache() as caching:
-        reader = cfunc(types.float64(*[types.intp] * 5), cache=caching, error_model="numpy")(_read_joints)
+        reader = cfunc(types.float64(*[types.intp] * 5), cache=caching, error_model="numpy")(read_joints)
         tracer = cfunc(types.float64(*[types.intp] * 9), cache=caching, error_model="numpy")(_trace_joint)
     _compiled.extend((reader, tracer))
     read = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_ssize_t] * 5)(reader.address)

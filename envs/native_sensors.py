@@ -14,7 +14,7 @@ from pliant.actuators.cache import numba_cache
 from pliant.envs.measuring import collect
 from pliant.hardware.robot import Array
 
-_read_joints = register_jitable(native._read_joints)
+read_joints = register_jitable(native.read_joints)
 _collect = register_jitable(collect)
 
 
@@ -42,7 +42,7 @@ def read_and_collect(
         counts: likewise.
         values: likewise.
     """
-    _read_joints(model, data, first, joints, out)
+    read_joints(model, data, first, joints, out)
     sound: bool = _collect(signals, order, counts, values)
     return sound
 

@@ -183,7 +183,7 @@ def test_the_compiled_readers_source_is_plain_code_that_python_can_run(interpret
     reader = JointReader(model, data, joints)
     compiled = reader.read().copy()
     reader.values[:] = 0.0
-    native._read_joints(*reader._arguments)
+    native.read_joints(*reader._arguments)
     assert reader.values.tobytes() == compiled.tobytes()
     for joint, line in zip(joints, compiled, strict=True):
         where = slice(model.actuator_actadr[joint.actuators[0]], None)
