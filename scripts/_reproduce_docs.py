@@ -36,7 +36,9 @@ def write_docs(folder: Path, results: Sequence[Result]) -> None:
 def page(result: Result) -> str:
     """What a run says on an experiment's own page, in Markdown."""
     parts = [f"Source: {result.experiment.source}. Run it: `pliant reproduce experiment={result.name}`"]
-    parts += [f"![{picture.caption}]({FIGURES}/{picture.file})\n\n*{picture.caption}*" for picture in result.pictures]
+    parts += [
+        f"![{picture.caption}]({FIGURES}/{picture.file})\n\n*{picture.caption}*" for picture in result.pictures
+    ]
     parts.append(table(result))
     if result.outcome.notes:
         parts.append("\n".join(f"- {note}" for note in result.outcome.notes))
@@ -68,7 +70,7 @@ def replaced(text: str, name: str, part: str, where: str) -> str:
         FileFormatError: the part begins, but the comment that ends it is missing.
     """
     begin, end = f"<!-- pliant reproduce experiment={name} -->", f"<!-- end of {name} -->"
-    block = f"{begin}\n{part}\n{end}"
+    block = f"{begin}\n\n{part}\n\n{end}"
     before, found, rest = text.partition(begin)
     if not found:
         return f"{text.rstrip()}\n\n{block}\n"

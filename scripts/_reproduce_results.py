@@ -46,7 +46,7 @@ class Result:
     @property
     def agreeing(self) -> int:
         """Number of claims that hold."""
-        return sum(claim.holds is True for claim in self.outcome.claims)
+        return sum(bool(claim.holds) for claim in self.outcome.claims)
 
 
 Failures = Mapping[str, PliantError]
@@ -55,7 +55,7 @@ Failures = Mapping[str, PliantError]
 
 def verdict(holds: bool | None) -> str:
     """A claim's verdict in a word."""
-    return {True: "agrees", False: "differs", None: "–"}[holds]
+    return "–" if holds is None else "agrees" if holds else "differs"
 
 
 @dataclass
@@ -96,18 +96,17 @@ def write_report(folder: Path, results: Sequence[Result], failures: Failures) ->
     report = IllustratedReport(
         "Experiments of the literature, reproduced", _summary(results, failures), folder=folder
     )
-    header = ("claim", "paper", "ours", "verdict")
+    header = ("claim", "paper", "ours", "agrees")
     for name, error in failures.items():
         report.text(f"{name} could not be run: {error}")
-    rows = [(r.name, c.what, c.paper, c.ours, verdict(c.holds)) for r in results for c in r.outcome.claims]
-    report.table(("experiment", *header), rows)
+    report.table(("experiment", *header), [(r.name, *row) for r in results for row in _rows(r)])
     for result in results:
         report.begin(result)
         try:
             result.experiment.draw(result.outcome, report)
         except MissingExtraError as error:
             report.text(f"No figures: {error}")
-        report.table(header, [(c.what, c.paper, c.ours, verdict(c.holds)) for c in result.outcome.claims])
+        report.table(header, _rows(result))
         for note in result.outcome.notes:
             report.text(note)
     return report.save(folder / "report.html")
@@ -135,6 +134,11 @@ def write_metrics(folder: Path, results: Sequence[Result], failures: Failures) -
         "failed": {name: str(error) for name, error in failures.items()},
     }
     return write_json(folder / "metrics.json", data)
+
+
+def _rows(result: Result) -> list[tuple[object, ...]]:
+    claims = result.outcome.claims
+    return [(c.what, c.paper, c.ours, "–" if c.holds is None else bool(c.holds)) for c in claims]
 
 
 def _summary(results: Sequence[Result], failures: Failures) -> str:

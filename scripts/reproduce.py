@@ -15,8 +15,8 @@ from rich.table import Table
 
 from pliant.conf.build import build
 from pliant.envs.experiments.experiment import Experiment
-from pliant.errors import ConfigurationError, PliantError, unknown_name
-from pliant.files import write_npz
+from pliant.errors import ConfigurationError, PliantError, require_extra, unknown_name
+from pliant.files import ensure_folder, write_npz
 from pliant.scripts import _app
 from pliant.scripts._reproduce_docs import write_docs
 from pliant.scripts._reproduce_results import Result, verdict, write_metrics, write_report
@@ -59,7 +59,10 @@ def overrides(arguments: Sequence[str]) -> list[str]:
 def run_all(
     experiments: dict[str, Experiment], settings: dict[str, Any], folder: Path, console: Console
 ) -> tuple[list[Result], dict[str, PliantError]]:
-    """Run the experiments and write each one's `data.npz`; one that cannot be run does not stop the others."""
+    """Run the experiments and write each one's `data.npz`; one that cannot be run does not stop the others.
+
+    Ctrl-C ends it early and keeps what was run.
+    """
     results, failures = [], {}
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
@@ -69,6 +72,9 @@ def run_all(
             start = time.perf_counter()
             try:
                 outcome = experiment.run()
+            except KeyboardInterrupt:
+                console.print("interrupted: keeping what was run so far")
+                break
             except PliantError as error:
                 failures[name] = error
                 console.print(f"{name:12} [red]could not be run[/]: {error}", highlight=False)
@@ -106,6 +112,9 @@ def job(config: DictConfig) -> None:
     for name, experiment in experiments.items():
         if not isinstance(experiment, Experiment):
             raise ConfigurationError(f"experiments.{name} is a {type(experiment).__name__}, not an Experiment.")
+    if config.docs is not None:  # told now, not after everything has run
+        require_extra("matplotlib", "report", "the documentation's figures")
+        ensure_folder(config.docs)
     results, failures = run_all(experiments, settings, folder, console)
     write_metrics(folder, results, failures)
     with console.status("drawing"):
@@ -116,8 +125,8 @@ def job(config: DictConfig) -> None:
     console.print(f"results in {folder}; report: {report}", soft_wrap=True)
     if config.report.open:
         webbrowser.open(report.resolve().as_uri())
-    for error in failures.values():
-        raise error
+    if failures:
+        raise next(iter(failures.values()))
 
 
 def main() -> None:
