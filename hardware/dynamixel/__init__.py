@@ -1,0 +1,1 @@
+"""Dynamixel servos: control tables, packets, the serial port, the bus and the robot on it."""

@@ -1,0 +1,235 @@
+"""Recordings of a robot's run as MCAP files, which robotics tools open.
+
+Channels, each a JSON object with its schema in the file; `time` is the robot's, s; what is not known is null:
+
+| topic | fields |
+|---|---|
+| `/joint_states` | `name`, `position` (rad), `velocity` (rad/s), `torque` (N·m) |
+| `/motor_states` | the same of the motors |
+| `/command` | `name`, `asked`, `sent`, in the units of the robot's command |
+| `/tracking` | `name`, `reference` (rad), `error` = reference − position (rad) |
+| `/timing` | `overruns`, `missed_reads`, `retries`: totals so far |
+| `/events` | `level`, `message` |
+"""
+
+import contextlib
+import json
+import struct
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from pliant.errors import FileFormatError, MissingFileError, OutputError, require_extra
+from pliant.hardware.robot import Array, RobotInfo, State
+
+CHUNK = 32 * 1024
+"""Bytes that a crash may lose: what is older is on disk."""
+
+_MAGIC = b"\x89MCAP0\r\n"
+_NUMBERS = {"type": "array", "items": {"type": ["number", "null"]}}
+_NAMES = {"type": "array", "items": {"type": "string"}}
+_COUNT = {"type": "integer"}
+_MOTION = {"name": _NAMES, "position": _NUMBERS, "velocity": _NUMBERS, "torque": _NUMBERS}
+_TOPICS: Mapping[str, Mapping[str, object]] = {
+    "/joint_states": _MOTION,
+    "/motor_states": _MOTION,
+    "/command": {"name": _NAMES, "asked": _NUMBERS, "sent": _NUMBERS},
+    "/tracking": {"name": _NAMES, "reference": _NUMBERS, "error": _NUMBERS},
+    "/timing": {"overruns": _COUNT, "missed_reads": _COUNT, "retries": _COUNT},
+    "/events": {"level": {"type": "string"}, "message": {"type": "string"}},
+}
+
+
+class Timing(NamedTuple):
+    """What went wrong so far."""
+
+    overruns: int
+    missed_reads: int
+    retries: int
+
+
+class Recorder:
+    """Writes a recording, period by period.
+
+    The file grows under the name `PATH.partial`, chunk by chunk, and gets its own name when it is closed; what a
+    crash leaves is read by `read_recording` up to the last whole chunk.
+
+    Args:
+        path: File to write, usually `….mcap`; an existing one is replaced when this one is complete.
+        info: The robot.
+        metadata: Facts about the run, as text.
+
+    Raises:
+        OutputError: The file cannot be written.
+        MissingExtraError: mcap is not installed.
+    """
+
+    def __init__(self, path: str | Path, info: RobotInfo, metadata: Mapping[str, str] | None = None) -> None:
+        writer = require_extra("mcap.writer", "recording", "Recording a run")
+        self.path, self._info = Path(path), info
+        self._partial = self.path.with_name(self.path.name + ".partial")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._stream = self._partial.open("wb")
+        except OSError as error:
+            raise OutputError(f"cannot write the recording {self._partial}: {error.strerror}") from error
+        self._start = time.time_ns()
+        self._writer: Any = writer.Writer(self._stream, chunk_size=CHUNK)
+        self._writer.start(profile="", library="pliant")
+        facts = {
+            "robot": info.name,
+            "period": repr(info.period),
+            "joints": json.dumps(info.joints),
+            "command": json.dumps([[c.name, c.unit] for c in info.command]),
+        }
+        self._writer.add_metadata("run", facts | dict(metadata or {}))
+        self._channels = {topic: self._register(topic, fields) for topic, fields in _TOPICS.items()}
+
+    def _register(self, topic: str, fields: Mapping[str, object]) -> int:
+        schema = {"type": "object", "properties": {"time": {"type": "number"}, **fields}}
+        identity = self._writer.register_schema(topic.strip("/"), "jsonschema", json.dumps(schema).encode())
+        return int(self._writer.register_channel(topic, "json", identity))
+
+    def record(
+        self,
+        state: State,
+        asked: Array,
+        sent: Array,
+        reference: Array | None = None,
+        timing: Timing | None = None,
+    ) -> None:
+        """Write one period.
+
+        Args:
+            state: What was read.
+            asked: Command before any limit, (columns,).
+            sent: Command as really sent, (columns,).
+            reference: Where the joints should be, (joints,), rad.
+            timing: What went wrong so far.
+        """
+        joints, motors = self._info.joints, self._info.motors
+        self._write("/joint_states", state.time, _motion(joints, state.position, state.velocity, state.torque))
+        if motors:
+            motion = _motion(motors, state.motor_position, state.motor_velocity, state.motor_torque)
+            self._write("/motor_states", state.time, motion)
+        command = {"name": self._info.command_names, "asked": _plain(asked), "sent": _plain(sent)}
+        self._write("/command", state.time, command)
+        if reference is not None:
+            error = _plain(reference - state.position)
+            tracking = {"name": joints, "reference": _plain(reference), "error": error}
+            self._write("/tracking", state.time, tracking)
+        if timing is not None:
+            self._write("/timing", state.time, timing._asdict())
+        self._stream.flush()
+
+    def event(self, time_: float, level: str, message: str) -> None:
+        """Write that something happened at robot time `time_`, s."""
+        self._write("/events", time_, {"level": level, "message": message})
+
+    def close(self) -> None:
+        """Finish the file and give it its name. Safe to call twice."""
+        if self._stream.closed:
+            return
+        try:
+            self._writer.finish()
+            self._stream.close()
+            self._partial.replace(self.path)
+        except OSError as error:
+            raise OutputError(f"cannot finish the recording {self.path}: {error.strerror}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _write(self, topic: str, time_: float, fields: Mapping[str, object]) -> None:
+        stamp = self._start + round(time_ * 1e9)
+        data = json.dumps({"time": time_, **fields}, allow_nan=False).encode()
+        try:
+            self._writer.add_message(self._channels[topic], stamp, data, stamp)
+        except OSError as error:
+            raise OutputError(f"cannot write the recording {self._partial}: {error.strerror}") from error
+
+
+def _plain(values: Array) -> list[float | None]:
+    """Return the numbers as JSON has them, which knows no NaN."""
+    return [value if np.isfinite(value) else None for value in np.asarray(values).tolist()]
+
+
+def _motion(names: Sequence[str], position: Array, velocity: Array, torque: Array) -> dict[str, object]:
+    return {
+        "name": list(names),
+        "position": _plain(position),
+        "velocity": _plain(velocity),
+        "torque": _plain(torque),
+    }
+
+
+@dataclass
+class Recording:
+    """A recording as arrays: `series[topic][field]` is (messages, …), NaN where nothing was known."""
+
+    metadata: dict[str, str] = field(default_factory=dict)
+    series: dict[str, dict[str, Any]] = field(default_factory=dict)
+    complete: bool = False
+    """Whether the file was closed; otherwise its end was lost."""
+
+    @property
+    def joints(self) -> list[str]:
+        """Joint names."""
+        return list(json.loads(self.metadata["joints"]))
+
+
+def read_recording(path: str | Path) -> Recording:
+    """Return what a recording holds, also one that a crash has cut short.
+
+    Raises:
+        MissingFileError: There is no such file.
+        FileFormatError: It is no MCAP file.
+    """
+    reader = require_extra("mcap.stream_reader", "recording", "Reading a recording")
+    records = require_extra("mcap.records", "recording", "Reading a recording")
+    exceptions = require_extra("mcap.exceptions", "recording", "Reading a recording")
+    file = Path(path)
+    if not file.is_file():
+        raise MissingFileError(f"there is no recording {file}.")
+    with file.open("rb") as stream:
+        if stream.read(len(_MAGIC)) != _MAGIC:
+            raise FileFormatError(f"{file} is no MCAP file.")
+    recording, topics = Recording(), dict[int, str]()
+    rows: dict[str, list[dict[str, Any]]] = {}
+    # A file cut short ends in the middle of a record.
+    with file.open("rb") as stream, contextlib.suppress(exceptions.EndOfFile, struct.error):
+        for record in reader.StreamReader(stream).records:
+            if isinstance(record, records.Metadata):
+                recording.metadata |= record.metadata
+            elif isinstance(record, records.Channel):
+                topics[record.id] = record.topic
+            elif isinstance(record, records.Message):
+                rows.setdefault(topics[record.channel_id], []).append(json.loads(record.data))
+            elif isinstance(record, records.Footer):
+                recording.complete = True
+    recording.series = {topic: _columns(messages) for topic, messages in rows.items()}
+    return recording
+
+
+def _columns(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the fields of messages as arrays; names and texts as they are."""
+    columns: dict[str, Any] = {}
+    for name in messages[0]:
+        values = [message[name] for message in messages]
+        if name == "name":
+            columns[name] = values[0]
+        elif isinstance(values[0], str):
+            columns[name] = values
+        else:
+            columns[name] = np.array(values, dtype=np.float64)
+    return columns

@@ -1,0 +1,368 @@
+"""What stands between every command and every real robot."""
+
+import atexit
+import logging
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType, TracebackType
+from typing import NoReturn, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.errors import ConfigurationError, RobotError, check_bounds, unknown_name
+from pliant.hardware.limits import Motion, MotionLimits, bounds, limit_motion
+from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
+from pliant.hardware.stopping import Interrupts
+from pliant.hardware.timing import Clock, SystemClock
+
+log = logging.getLogger(__name__)
+
+DEFAULT_MOTION: Mapping[str, MotionLimits] = MappingProxyType(
+    {
+        "rad": MotionLimits(speed=1.5, acceleration=15.0, step=0.1, walk_speed=0.3),
+        "N·m": MotionLimits(speed=20.0, acceleration=2000.0, walk_speed=2.0),
+        "1": MotionLimits(speed=5.0, acceleration=500.0, walk_speed=0.5),
+    }
+)
+"""Motion limits by the unit of a column, for columns that have none of their own."""
+
+
+@dataclass(frozen=True)
+class JointLimits:
+    """What may be measured at a joint; beyond it the robot is stopped. What is NaN has no limit."""
+
+    low: float = -math.inf
+    """Smallest angle, rad."""
+    high: float = math.inf
+    """Largest angle, rad."""
+    speed: float = math.inf
+    """rad/s."""
+    torque: float = math.inf
+    """N·m."""
+
+
+@dataclass(frozen=True)
+class SafetyConfig:
+    """How a `SafeRobot` limits and watches."""
+
+    motion: Mapping[str, MotionLimits] = field(default_factory=lambda: DEFAULT_MOTION)
+    """Limits of the command by column (`joint/quantity`) or, for columns not named, by unit."""
+    joints: Mapping[str, JointLimits] = field(default_factory=dict)
+    """Limits of what is measured, by joint."""
+    excess: int = 3
+    """Measurements in a row beyond a joint's limits at which the robot is stopped."""
+    patience: int = 3
+    """Reads in a row that may fail; the last state stands in for them."""
+    overruns: int = 5
+    """Late periods in a row that are let pass."""
+    hold_time: float = 1.0
+    """Time for which the joints are held before the torque goes off, s."""
+    return_to_rest: bool = True
+    """Whether `close` walks back to rest first."""
+
+    def __post_init__(self) -> None:
+        for name in ("excess", "patience", "overruns"):
+            check_bounds(name, getattr(self, name), 0, 1000)
+        check_bounds("hold_time", self.hold_time, 0.0, 60.0, "s")
+
+
+@dataclass
+class SafetyReport:
+    """What the safety layer had to do."""
+
+    limited: int = 0
+    """Periods in which less was sent than was asked."""
+    missed_reads: int = 0
+    overruns: int = 0
+    """Periods that took half a period too long."""
+    trips: list[str] = field(default_factory=list)
+    """Why the robot was stopped, each time."""
+
+
+class SafeRobot(Robot):
+    """A robot behind limits, watched, and left in a known state whatever happens.
+
+    - A command with a NaN or a wrong shape is refused whole; nothing is sent. Others are limited in range,
+      step, speed and acceleration (`limit_motion`); `send` returns what was sent.
+    - The first motion starts from the state's own command, which a machine at rest measures then.
+    - `walk_to` goes anywhere at walking speed.
+    - **Trip.** Reads that go on failing, a machine that refuses a command, a joint beyond its limits, periods
+      that go on being late, the stop key: the joints are held for `hold_time`, then the robot is closed
+      (torque off, in the robot's own order), and `RobotError` says why. Nothing moves again before `rearm`,
+      which connects anew and starts from the measured state.
+    - **End.** Leaving the `with` block, normally, by an exception, by Ctrl-C or SIGTERM, walks back to rest
+      from the last command sent, then closes. A signal during that walk cuts it short: hold, then close; so
+      does the second of two. SIGKILL is left to the machine's own watchdog. A program that ends without
+      having called `close` closes then.
+    - `stop` holds where the robot is and latches, as a trip does.
+
+    Args:
+        robot: Any robot.
+        config: Limits and patience.
+        stop_key: Asked every period whether to stop, such as a `StopKey`.
+        clock: What `hold_time` is measured on.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        config: SafetyConfig | None = None,
+        stop_key: Callable[[], bool] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.robot = robot
+        self.config = config or SafetyConfig()
+        self.report = SafetyReport()
+        self._stop_key = stop_key or (lambda: False)
+        self._clock = clock or SystemClock()
+        self._interrupts = Interrupts()
+        limits = [_column_limits(c.name, c.unit, self.config.motion) for c in robot.info.command]
+        self._bounds = bounds(limits, robot.info.command, robot.info.period, walk=False)
+        self._walking = bounds(limits, robot.info.command, robot.info.period, walk=True)
+        low, high = self._bounds.low, self._bounds.high
+        self._info = replace(
+            robot.info,
+            command=tuple(
+                replace(c, low=float(a), high=float(b), rest=min(max(c.rest, float(a)), float(b)))
+                for c, a, b in zip(robot.info.command, low, high, strict=True)
+            ),
+        )
+        for name in self.config.joints:
+            if name not in robot.info.joints:
+                raise unknown_name("joint", name, robot.info.joints, "the safety limits")
+        measured = [self.config.joints.get(name, JointLimits()) for name in robot.info.joints]
+        self._joint_low, self._joint_high, self._joint_speed, self._joint_torque = np.array(
+            [(limit.low, limit.high, limit.speed, limit.torque) for limit in measured]
+        ).T
+        self._trip = "the robot is not connected"
+        self._state: State | None = None
+        self._sends = 0
+        self._missed = self._beyond = self._late = 0
+        self._last = self._asked = Motion(self._info.rest, np.zeros(len(low)))
+        self._connected = self._started = self._moved = False
+
+    @property
+    def info(self) -> RobotInfo:
+        """The robot's, with the range of the limits."""
+        return self._info
+
+    @property
+    def tripped(self) -> str:
+        """Why the robot may not move; empty if it may."""
+        return self._trip
+
+    def connect(self) -> None:
+        """Connect the robot and start from its measured state. Moves nothing."""
+        with self._interrupts.deferred():
+            try:
+                if not self._connected:
+                    self._connected = True
+                    self.robot.connect()
+                    atexit.register(self.close)
+                self._start()
+            except BaseException:
+                self._release()
+                raise
+
+    def rearm(self) -> None:
+        """Allow motion again after a trip or `stop`, from the measured state; old targets are dropped."""
+        self.connect()
+
+    def read(self) -> State:
+        """Return the newest state, or the last one while reads are failing within `patience`."""
+        with self._interrupts.deferred():
+            return self._read()
+
+    def send(self, command: ArrayLike) -> Array:
+        """Limit the command, send it, wait for the next period, and return what was sent."""
+        with self._interrupts.deferred():
+            asked = check_command(command, self._info)
+            self._prepare()
+            self._asked = Motion(asked, (asked - self._asked.value) / self._info.period)
+            motion = limit_motion(self._asked, self._last, self._bounds, self._info.period)
+            self.report.limited += not np.allclose(motion.value, asked, rtol=0, atol=1e-9)
+            return self._send(motion)
+
+    def walk_to(self, command: ArrayLike) -> Array:
+        """Go to `command` at walking speed and return what was sent last.
+
+        Raises:
+            OutOfBoundsError: The command has a NaN.
+            RobotError: The robot was stopped on the way.
+        """
+        target = np.clip(check_command(command, self._info), self._info.low, self._info.high)
+        still = Motion(target, np.zeros(len(target)))
+        sent = self._last.value
+        while not (self._started and (self._last.value == target).all()):
+            with self._interrupts.deferred():
+                self._prepare()
+                sent = self._send(limit_motion(still, self._last, self._walking, self._info.period))
+        self._asked = still
+        return sent
+
+    def stop(self) -> None:
+        """Hold where the robot is; nothing moves before `rearm`. Safe to call at any time."""
+        self.robot.stop()
+        if not self._trip:
+            self._latch("stopped")
+
+    def close(self) -> None:
+        """Walk back to rest, unless the robot was stopped or never moved, and release it."""
+        with self._interrupts.deferred():
+            self._close()
+
+    def __enter__(self) -> Self:
+        self._interrupts.__enter__()
+        try:
+            self.connect()
+        except BaseException:
+            self.close()
+            self._interrupts.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._leave(kind)
+        except (KeyboardInterrupt, SystemExit):
+            # It came before it could be deferred; the next will wait.
+            self._leave(kind)
+            raise
+        finally:
+            self._interrupts.__exit__(None, None, None)
+
+    def _leave(self, kind: type[BaseException] | None) -> None:
+        with self._interrupts.deferred():
+            self._close()
+            if kind is not None:
+                # What is on its way already says more than a second signal.
+                self._interrupts.pending = None
+
+    def _start(self) -> None:
+        state = self.robot.read()
+        self._state, self._trip = state, ""
+        self._sends = self._missed = self._beyond = self._late = 0
+        self._last = Motion(np.array(state.command), np.zeros(len(state.command)))
+        self._asked, self._started = self._last, False
+
+    def _read(self) -> State:
+        try:
+            state = self.robot.read()
+        except RobotError as error:
+            self.report.missed_reads += 1
+            self._missed += 1
+            self._sends = 0
+            if self._state is None or self._trip:
+                raise
+            if self._missed > self.config.patience:
+                self._stop_and_release(f"{self._missed} reads in a row failed, the last with: {error}")
+            return self._state
+        if not self._trip:
+            self._watch(state)
+        self._state, self._missed, self._sends = state, 0, 0
+        return state
+
+    def _watch(self, state: State) -> None:
+        """Trip if a joint is beyond its limits, or the loop too slow."""
+        beyond = (
+            (state.position < self._joint_low)
+            | (state.position > self._joint_high)
+            | (np.abs(state.velocity) > self._joint_speed)
+            | (np.abs(state.torque) > self._joint_torque)
+        )
+        self._beyond = self._beyond + 1 if beyond.any() else 0
+        if self._beyond > self.config.excess:
+            names = [name for name, bad in zip(self._info.joints, beyond, strict=True) if bad]
+            at = int(np.argmax(beyond))
+            self._stop_and_release(
+                f"joint {', '.join(names)} beyond its limits ({state.position[at]:.3f} rad, "
+                f"{state.velocity[at]:.3f} rad/s, {state.torque[at]:.3f} N·m)"
+            )
+        if self._state is None or self._missed or not self._sends:
+            return
+        late = state.time - self._state.time > (self._sends + 0.5) * self._info.period
+        self.report.overruns += late
+        self._late = self._late + 1 if late else 0
+        if self._late > self.config.overruns:
+            self._stop_and_release(f"{self._late} periods in a row took too long")
+
+    def _send(self, motion: Motion) -> Array:
+        if self._stop_key():
+            self._stop_and_release("the stop key")
+        if self._sends:
+            self._read()
+        try:
+            sent = self.robot.send(motion.value)
+        except RobotError as error:
+            self._stop_and_release(str(error))
+        self._last, self._moved = motion, True
+        self._sends += 1
+        return sent
+
+    def _prepare(self) -> None:
+        """Raise if the robot may not move; before the first motion, see where it is now."""
+        if self._trip:
+            raise RobotError(f"{self._info.name} may not move: {self._trip}. When it is safe, call rearm().")
+        if not self._started:
+            self._start()
+            self._started = True
+
+    def _latch(self, reason: str) -> None:
+        self._trip = reason
+        self.report.trips.append(reason)
+
+    def _stop_and_release(self, reason: str) -> NoReturn:
+        log.error("%s: %s; holding, then releasing.", self._info.name, reason)
+        self._latch(reason)
+        self._hold_and_close()
+        raise RobotError(
+            f"{self._info.name} was stopped: {reason}. Its joints were held and then released; when it is "
+            "safe, call rearm()."
+        )
+
+    def _hold_and_close(self) -> None:
+        self.robot.stop()
+        end = self._clock.now() + self.config.hold_time
+        signals = self._interrupts.count
+        # A further signal means: now.
+        while self._clock.now() < end and self._interrupts.count == signals:
+            self._clock.sleep_until(min(end, self._clock.now() + 0.02))
+        self._release()
+
+    def _release(self) -> None:
+        if not self._connected:
+            return
+        self._connected = self._started = self._moved = False
+        atexit.unregister(self.close)
+        self.robot.close()
+
+    def _close(self) -> None:
+        if self._moved and not self._trip and self.config.return_to_rest:
+            try:
+                self._walk_home()
+            except RobotError as error:
+                log.error("%s: no way back to rest: %s", self._info.name, error)
+        self._trip = self._trip or "the robot is closed"
+        self._release()
+
+    def _walk_home(self) -> None:
+        still = Motion(self._info.rest, np.zeros(len(self._info.rest)))
+        while not (self._last.value == still.value).all():
+            if self._interrupts.pending is not None:
+                log.warning("%s: the walk back to rest is cut short by a signal.", self._info.name)
+                self._hold_and_close()
+                return
+            self._send(limit_motion(still, self._last, self._walking, self._info.period))
+
+
+def _column_limits(name: str, unit: str, motion: Mapping[str, MotionLimits]) -> MotionLimits:
+    limits = motion.get(name) or motion.get(unit) or DEFAULT_MOTION.get(unit)
+    if limits is None:
+        raise ConfigurationError(
+            f"no motion limits for the command column {name!r} in {unit}; give them by its name or its unit."
+        )
+    return limits

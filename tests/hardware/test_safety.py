@@ -1,0 +1,429 @@
+import math
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError, UnknownNameError
+from pliant.hardware.limits import MotionLimits
+from pliant.hardware.safety import JointLimits, SafeRobot, SafetyConfig
+from pliant.hardware.timing import StepClock
+
+MOTION = {"rad": MotionLimits(speed=2.0, acceleration=20.0, step=0.1, walk_speed=0.5)}
+
+
+def safe(arm, stop_key=None, **config):
+    config = {"motion": MOTION, "hold_time": 0.1} | config
+    return SafeRobot(arm, SafetyConfig(**config), stop_key, arm.clock)
+
+
+def connected(arm, **config):
+    robot = safe(arm, **config)
+    robot.connect()
+    return robot
+
+
+# Limits
+
+
+def test_a_far_command_is_sent_as_a_small_step_and_the_caller_is_told(arm):
+    robot = connected(arm)
+    sent = robot.send([1.0, 0.0])
+    assert sent == pytest.approx([20.0 * 0.01**2, 0.0])
+    assert arm.sent[-1] == pytest.approx(sent)
+    assert robot.report.limited == 1
+
+
+def test_commands_within_the_limits_pass_unchanged(arm):
+    robot = connected(arm)
+    for k in range(1, 50):
+        target = 0.2 * (1 - math.cos(0.05 * k)) * np.ones(2)
+        assert robot.send(target) == pytest.approx(target, abs=1e-9)
+    assert robot.report.limited == 0
+
+
+def test_steps_speed_and_acceleration_are_limited_whatever_is_asked(arm):
+    robot = connected(arm)
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        robot.send(rng.uniform(-3, 3, 2))
+    path = np.array([np.zeros(2), *arm.sent])
+    speed = np.diff(path, axis=0) / 0.01
+    assert np.abs(path).max() <= 1
+    assert np.abs(speed).max() <= 2.0 + 1e-9
+    assert np.abs(np.diff(speed, axis=0)).max() <= 20.0 * 0.01 + 1e-6
+
+
+# stretch_body#232, piper_control#81: NaN passes a clamp
+
+
+def test_a_nan_in_the_last_joint_only_refuses_the_whole_command(arm):
+    robot = connected(arm)
+    robot.send([0.0, 0.0])
+    with pytest.raises(OutOfBoundsError, match="no finite value for b/position"):
+        robot.send([0.001, math.nan])
+    with pytest.raises(OutOfBoundsError):
+        robot.walk_to([math.inf, 0.0])
+    with pytest.raises(ShapeError):
+        robot.send([0.0])
+    assert len(arm.sent) == 1
+    robot.send([0.0, 0.0])
+    assert np.isfinite(arm.sent).all()
+
+
+# openarm_ros2#66, odri_control_interface#6: the first command jumps to 0
+
+
+def test_the_first_command_starts_from_the_measured_pose(arm):
+    robot = connected(arm)
+    arm.position = np.array([0.8, -0.8])  # moved by hand between connecting and starting
+    sent = robot.send([0.0, 0.0])
+    assert sent == pytest.approx([0.8 - 0.002, -0.8 + 0.002])
+
+
+def test_a_walk_arrives_at_walking_speed_and_the_next_command_goes_on_from_there(arm):
+    robot = connected(arm)
+    arm.position = np.array([0.3, 0.0])
+    robot.walk_to([-0.5, 2.0])
+    assert arm.position == pytest.approx([-0.5, 1.0])
+    assert np.abs(np.diff(arm.sent, axis=0)).max() <= 0.5 * 0.01 + 1e-12
+    assert robot.send([-0.5, 1.0]) == pytest.approx([-0.5, 1.0])
+
+
+def test_closing_walks_back_to_rest_from_the_last_command_not_from_the_measurement(arm):
+    robot = connected(arm)
+    robot.walk_to([0.5, 0.5])
+    last = arm.sent[-1].copy()
+    arm.position = np.array([0.4, 0.4])  # sagging under its load
+    count = len(arm.sent)
+    robot.close()
+    assert np.abs(arm.sent[count] - last).max() <= 0.5 * 0.01
+    assert arm.sent[-1] == pytest.approx([0, 0])
+    assert arm.calls[-1] == "close"
+
+
+def test_a_robot_that_was_only_watched_is_not_moved_on_closing(arm):
+    arm.position = np.array([0.5, 0.5])
+    with safe(arm) as robot:
+        robot.read()
+    assert arm.sent == []
+
+
+def test_the_way_back_can_be_left_out(arm):
+    with safe(arm, return_to_rest=False) as robot:
+        robot.walk_to([0.1, 0.1])
+    assert arm.sent[-1] == pytest.approx([0.1, 0.1])
+
+
+# lerobot#1252, #1426: one missed read kills a long recording
+
+
+def test_a_missed_read_is_bridged_counted_and_forgotten(arm):
+    robot = connected(arm)
+    robot.send([0.0, 0.0])
+    state = robot.read()
+    arm.failing_reads = 3
+    for _ in range(3):
+        assert robot.read() is state
+        robot.send([0.0, 0.0])
+    assert robot.report.missed_reads == 3
+    assert robot.read() is not state
+    arm.failing_reads = 3
+    for _ in range(3):
+        robot.read()
+    assert not robot.tripped
+
+
+def test_reads_that_go_on_failing_hold_and_then_release_in_this_order(arm):
+    robot = connected(arm)
+    robot.send([0.0, 0.0])
+    arm.failing_reads = 100
+    held_from = arm.clock.now()
+    with pytest.raises(RobotError, match=r"4 reads in a row failed, the last with: no answer.*rearm\(\)"):
+        _send_times(robot, 10)
+    assert arm.calls[-2:] == ["stop", "close"]
+    assert arm.clock.now() - held_from >= 0.1
+    with pytest.raises(RobotError, match="may not move: 4 reads"):
+        robot.send([0.0, 0.0])
+    assert robot.report.trips == [robot.tripped]
+
+
+def _send_times(robot, times):
+    for _ in range(times):
+        robot.send([0.0, 0.0])
+
+
+def test_a_machine_that_refuses_a_command_is_stopped(arm):
+    robot = connected(arm)
+    arm.refuses = "overload of servo 3"
+    with pytest.raises(RobotError, match="overload of servo 3"):
+        robot.send([0.0, 0.0])
+    assert arm.calls[-2:] == ["stop", "close"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "change", "message"),
+    [
+        (JointLimits(speed=1.0), ("velocity", -1.5), "joint b beyond its limits"),
+        (JointLimits(torque=2.0), ("torque", 2.5), r"2\.500 N·m"),
+        (JointLimits(high=0.5), ("position", 0.6), r"0\.600 rad"),
+        (JointLimits(low=-0.5), ("position", -0.6), r"-0\.600 rad"),
+    ],
+)
+def test_a_joint_beyond_what_may_be_measured_stops_the_robot(arm, limits, change, message):
+    robot = connected(arm, joints={"b": limits}, excess=2)
+    name, value = change
+    setattr(arm, name, np.array([0.0, value]))
+    robot.read()
+    robot.read()
+    with pytest.raises(RobotError, match=message):
+        robot.read()
+
+
+def test_what_cannot_be_measured_has_no_limit(arm):
+    robot = connected(arm, joints={"b": JointLimits(torque=2.0, speed=1.0)}, excess=0)
+    arm.torque = arm.velocity = np.full(2, math.nan)
+    for _ in range(5):
+        robot.read()
+
+
+# Overruns
+
+
+def test_late_periods_are_counted_and_too_many_in_a_row_stop_the_robot(arm):
+    robot = connected(arm, overruns=3)
+    for k in range(9):
+        arm.delay = 0.02 if k % 3 == 0 else 0.0
+        robot.send([0.0, 0.0])
+        robot.read()
+    assert robot.report.overruns == 3
+    arm.delay = 0.02
+    with pytest.raises(RobotError, match="4 periods in a row took too long"):
+        _send_times(robot, 10)
+
+
+# ubiquity_motor#42, tractor#82, dimos#3004: motion resumes when an emergency stop is released
+
+
+def test_a_stop_latches_until_rearmed_and_then_starts_from_the_measured_state(arm):
+    robot = connected(arm)
+    robot.walk_to([0.5, 0.5])
+    robot.stop()
+    with pytest.raises(RobotError, match=r"may not move: stopped.*rearm\(\)"):
+        robot.send([0.5, 0.5])
+    arm.position = np.array([-0.2, 0.1])  # moved by hand
+    count = len(arm.sent)
+    assert robot.read().position == pytest.approx([-0.2, 0.1])
+    robot.rearm()
+    assert len(arm.sent) == count, "rearming moves nothing"
+    robot.send([0.5, 0.5])
+    assert np.abs(arm.sent[-1] - [-0.2, 0.1]).max() <= 0.002 + 1e-12
+
+
+def test_after_a_trip_rearming_connects_anew(arm):
+    robot = connected(arm)
+    robot.walk_to([0.5, 0.5])
+    arm.refuses = "bus lost"
+    with pytest.raises(RobotError):
+        robot.send([0.5, 0.5])
+    arm.refuses, arm.position = "", np.array([0.1, 0.1])
+    robot.rearm()
+    assert arm.calls[-2:] == ["connect", "read"]
+    assert robot.send([0.1, 0.1]) == pytest.approx([0.1, 0.1])
+
+
+def test_a_stopped_robot_is_released_where_it_is(arm):
+    with safe(arm) as robot:
+        robot.walk_to([0.5, 0.5])
+        robot.stop()
+    assert arm.sent[-1] == pytest.approx([0.5, 0.5])
+    assert arm.calls[-1] == "close"
+
+
+def test_the_stop_key_stops(arm):
+    pressed = []
+    robot = safe(arm, stop_key=lambda: bool(pressed))
+    robot.connect()
+    robot.send([0.0, 0.0])
+    pressed.append(True)
+    with pytest.raises(RobotError, match="the stop key"):
+        robot.send([0.0, 0.0])
+    assert arm.calls[-2:] == ["stop", "close"]
+
+
+# Ends: lerobot#1056, #4610; axol#247
+
+
+def test_an_exception_of_the_program_walks_home_and_closes(arm):
+    def fail():
+        with safe(arm) as robot:
+            robot.walk_to([0.5, 0.5])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert arm.sent[-1] == pytest.approx([0, 0])
+    assert arm.calls[-1] == "close"
+
+
+@pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
+@pytest.mark.parametrize("moment", ["connect", "read", "send", "computing"])
+def test_one_signal_walks_home_and_closes_at_whatever_moment(arm, number, error, moment):
+    before = signal.getsignal(number)
+    arm.during = lambda call: _once_at(arm, call, moment, number)
+
+    def run():
+        with safe(arm) as robot:
+            robot.walk_to([0.1, 0.1])
+            for _ in range(20):
+                robot.read()
+                robot.send([0.1, 0.1])
+                if moment == "computing":
+                    os.kill(os.getpid(), number)
+
+    with pytest.raises(error):
+        run()
+    assert arm.calls[-1] == "close"
+    assert not arm.sent or arm.sent[-1] == pytest.approx([0, 0])
+    assert signal.getsignal(number) is before
+
+
+def _once_at(arm, call, moment, number):
+    if call == moment:
+        arm.during = lambda call: None
+        os.kill(os.getpid(), number)
+
+
+def test_a_second_signal_cuts_the_walk_home_short_hold_then_release(arm):
+    def strike(call):
+        if len(arm.sent) in (80, 100) and call == "send":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    arm.during = strike
+
+    def run():
+        with safe(arm) as robot:
+            robot.walk_to([0.9, 0.9])
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert 100 <= len(arm.sent) <= 102
+    assert arm.calls[-2:] == ["stop", "close"]
+
+
+def test_two_signals_at_once_and_more_still_end_closed(arm):
+    def strike(call):
+        if len(arm.sent) >= 50:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+                os.kill(os.getpid(), number)
+
+    arm.during = strike
+
+    def run():
+        with safe(arm, hold_time=10.0) as robot:
+            robot.walk_to([0.9, 0.9])
+
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        run()
+    assert arm.calls[-1] == "close"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+class Impatient(StepClock):
+    """A clock during whose first sleep somebody presses Ctrl-C."""
+
+    def sleep_until(self, time):
+        super().sleep_until(time)
+        if self.now() < 5.0:
+            super().sleep_until(5.0)
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_a_signal_while_holding_releases_at_once(arm):
+    pressed = []
+    robot = SafeRobot(arm, SafetyConfig(hold_time=60.0), lambda: bool(pressed), clock := Impatient())
+
+    def run():
+        with robot:
+            robot.send([0.0, 0.0])
+            pressed.append(True)
+            robot.send([0.0, 0.0])
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert clock.now() < 6.0
+    assert arm.calls[-2:] == ["stop", "close"]
+
+
+def test_a_signal_on_the_doorstep_of_the_exit_does_not_leave_the_robot_standing(arm, monkeypatch):
+    leave = SafeRobot._leave
+
+    def interrupted(self, kind):
+        monkeypatch.setattr(SafeRobot, "_leave", leave)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(SafeRobot, "_leave", interrupted)
+
+    def run():
+        with safe(arm) as robot:
+            robot.walk_to([0.1, 0.1])
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert arm.sent[-1] == pytest.approx([0, 0])
+    assert arm.calls[-1] == "close"
+
+
+def test_the_programs_own_exception_outlives_a_signal_on_the_way_home(arm):
+    def strike(call):
+        if len(arm.sent) == 30:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def run():
+        with safe(arm) as robot:
+            robot.walk_to([0.1, 0.1])
+            arm.during = strike
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run()
+    assert arm.calls[-2:] == ["stop", "close"]
+
+
+def test_a_failing_connection_leaves_nothing_open_and_no_handlers(arm):
+    arm.failing_reads = 1
+    with pytest.raises(RobotError, match="no answer"):
+        safe(arm).__enter__()
+    assert arm.calls[-1] == "close"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_reading_and_sending_want_a_connection(arm):
+    robot = safe(arm)
+    with pytest.raises(RobotError, match="not connected"):
+        robot.send([0.0, 0.0])
+    robot.stop()
+    robot.close()
+    robot.close()
+
+
+# Configuration
+
+
+def test_limits_narrow_the_range_of_the_robot(arm):
+    narrow = {"a/position": MotionLimits(1.0, 10.0, low=0.2, high=0.5)}
+    robot = SafeRobot(arm, SafetyConfig(motion=narrow))
+    assert robot.info.low == pytest.approx([0.2, -1.0])
+    assert robot.info.rest == pytest.approx([0.2, 0.0])
+    assert robot.info.joints == arm.info.joints
+
+
+def test_unknown_joints_and_units_are_refused(arm):
+    with pytest.raises(UnknownNameError, match="joint 'c' in the safety limits"):
+        SafeRobot(arm, SafetyConfig(joints={"c": JointLimits()}))
+    furlongs = type(arm)(unit="furlong")
+    with pytest.raises(ConfigurationError, match="no motion limits for the command column 'a/position'"):
+        SafeRobot(furlongs)
+    with pytest.raises(OutOfBoundsError, match="hold_time"):
+        SafetyConfig(hold_time=math.nan)
