@@ -24,6 +24,7 @@ from pliant.actuators import (
     native_access,
 )
 from pliant.actuators.layout import IDENTITY, LAW_AT, MAGIC_VALUE
+from pliant.actuators.library import mujoco_library
 
 ELASTIC = ("sea", "qbmove", "bavs", "awas2")
 JOINTS = [("rigid", 0), ("rigid", 1), *((law, mode) for law in ELASTIC for mode in range(2, 7))]
@@ -120,7 +121,7 @@ def interpreted_callbacks(monkeypatch):
     native.readers()  # compiles all of it, from the true functions
     double_pointer = ctypes.POINTER(ctypes.c_double)
     law_function = ctypes.CFUNCTYPE(ctypes.c_double, *3 * [ctypes.c_double], double_pointer, double_pointer)
-    library = ctypes.CDLL(native_access._library._name)
+    library = ctypes.CDLL(mujoco_library()._name)
     read_control = library.mj_readCtrl
     read_control.restype = ctypes.c_size_t
     read_control.argtypes = [
