@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -78,8 +78,8 @@ class State(NamedTuple):
     A motion is a `State` whose arrays have the instants as leading axis.
     """
 
-    time: float | Array
-    """Robot time since `connect`, s; (n,) for a motion."""
+    time: Any
+    """Robot time since `connect`, s: a float, or (n,) for a motion."""
     position: Array
     """Link angles, (joints,), rad."""
     velocity: Array
