@@ -78,7 +78,7 @@ class Recorder:
             self._stream = self._partial.open("wb")
         except OSError as error:
             raise OutputError(f"cannot write the recording {self._partial}: {error.strerror}") from error
-        self._start = time.time_ns()
+        self._start, self._newest = time.time_ns(), 0.0
         self._writer: Any = writer.Writer(self._stream, chunk_size=CHUNK)
         self._writer.start(profile="", library="pliant")
         facts = {
@@ -127,9 +127,9 @@ class Recorder:
             self._write("/timing", state.time, timing._asdict())
         self._stream.flush()
 
-    def event(self, time_: float, level: str, message: str) -> None:
-        """Write that something happened at robot time `time_`, s."""
-        self._write("/events", time_, {"level": level, "message": message})
+    def event(self, level: str, message: str, time_: float | None = None) -> None:
+        """Write that something happened at robot time `time_`, s; by default at that of the newest message."""
+        self._write("/events", self._newest if time_ is None else time_, {"level": level, "message": message})
 
     def close(self) -> None:
         """Finish the file and give it its name. Safe to call twice."""
@@ -151,6 +151,7 @@ class Recorder:
         self.close()
 
     def _write(self, topic: str, time_: float, fields: Mapping[str, object]) -> None:
+        self._newest = time_
         stamp = self._start + round(time_ * 1e9)
         data = json.dumps({"time": time_, **fields}, allow_nan=False).encode()
         try:

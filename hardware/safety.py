@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.errors import ConfigurationError, RobotError, check_bounds, unknown_name
-from pliant.hardware.limits import Motion, MotionLimits, bounds, limit_motion
+from pliant.hardware.limits import Bounds, Motion, MotionLimits, bounds, limit_motion
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
 from pliant.hardware.stopping import Interrupts
 from pliant.hardware.timing import Clock, SystemClock
@@ -147,6 +147,11 @@ class SafeRobot(Robot):
     def info(self) -> RobotInfo:
         """The robot's, with the range of the limits."""
         return self._info
+
+    @property
+    def limits(self) -> Bounds:
+        """Range, speed and acceleration that `send` keeps to, of every column."""
+        return self._bounds
 
     @property
     def tripped(self) -> str:

@@ -15,8 +15,11 @@ from typing import Any
 
 from pliant.errors import ConfigurationError, RobotError, require_extra
 
-WRITE_TIMEOUT = 0.2
-"""Longest time that a write may block, s; pyserial would wait for ever on a far end that stopped reading."""
+WRITE_TIMEOUT = 1.0
+"""Longest time that a write may block, s; pyserial would wait for ever on a far end that stopped reading.
+
+Long, because pyserial also counts the time for which a busy computer lets the program wait after the write.
+"""
 
 
 class SerialPort:
@@ -130,6 +133,8 @@ def serial_ports() -> list[str]:
 
 def _missing(path: str) -> str:
     here = ", ".join(serial_ports()) or "none"
+    if not path:
+        return f"no serial port is given: port=… (ports here: {here})."
     return (
         f"there is no serial port {path} (ports here: {here}). Is the adapter plugged in? A replugged "
         "adapter may have another number; its name under /dev/serial/by-id stays."

@@ -32,7 +32,7 @@ def record(path, periods=5):
                 np.array([0.3, 0.4]),
                 Timing(overruns=k, missed_reads=1, retries=2),
             )
-        recorder.event(0.04, "error", "overload of servo 3")
+        recorder.event("error", "overload of servo 3", 0.04)
 
 
 def test_a_standard_reader_opens_it_and_finds_every_channel_with_its_schema(tmp_path):

@@ -4,11 +4,11 @@ In real time the bus's clock is the wall's, and bytes are sent when they would h
 step the bus's clock moves with the bytes only and everything is sent at once.
 """
 
-import heapq
 import os
 import select
 import socket
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,8 +54,7 @@ class Emulator:
             "stop": self.stop,
         }
         self._start = time.monotonic()
-        self._due: list[tuple[float, int, bytes]] = []
-        self._sent = 0
+        self._due: deque[tuple[float, bytes]] = deque()
         self._last_byte = 0.0
         self._stopped = False
 
@@ -109,12 +108,13 @@ class Emulator:
         to_wall = now - self.bus.now
         for at, status, lateness in self.bus.receive(data, self._port.baud()):
             on_time = now if self.bus.settings.lock_step else to_wall + at
-            heapq.heappush(self._due, (on_time + lateness, self._sent, status))
-            self._sent += 1
+            # A late packet holds up those behind it, as in an adapter's buffer: bytes never overtake each other.
+            before = self._due[-1][0] if self._due else 0.0
+            self._due.append((max(on_time + lateness, before), status))
 
     def _deliver(self) -> None:
         while self._due and self._due[0][0] <= time.monotonic():
-            _, _, data = heapq.heappop(self._due)
+            _, data = self._due.popleft()
             if self._port.plugged:
                 self._port.write(data)
 

@@ -8,13 +8,14 @@ from the model that a controller was learned on.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from pliant.envs.emulators.dynamixel.plant import TICK, Demand, Reading
 from pliant.envs.emulators.dynamixel.plants import FREE, ROOM_TEMPERATURE
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
-from pliant.hardware.robot import Robot, State
+from pliant.hardware.robot import Array, Robot
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,12 @@ class RobotServo:
 
     One servo that turns a joint: `RobotServo({"elbow/position": 1}, {"elbow": 1})`. Two antagonistic servos
     whose mean is the equilibrium and whose half difference the preset: command `{"elbow/equilibrium": 0.5,
-    "elbow/preset": ±0.5}`, reading `{"elbow/1": 1}` and `{"elbow/2": 1}`.
+    "elbow/preset": ±0.5}`, reading `{"elbow/1": 1}` and `{"elbow/2": 1}`. An encoder on the link: no command,
+    reading `{"elbow": 1}`.
     """
 
     command: Mapping[str, float]
-    """What θ adds to each command column it acts on: column's share × θ."""
+    """What θ adds to each command column it acts on: column's share × θ; empty for a servo that only measures."""
     reading: Mapping[str, float]
     """θ as a sum of angles of motors, or of joints where there is no motor of that name: share × angle."""
     zero: float = math.pi
@@ -56,8 +58,9 @@ class RobotPlant:
         self._temperatures = dict.fromkeys(self._servos, ROOM_TEMPERATURE)
         self.set_supply(supply)
         self._left = 0.0
+        self._map()
         robot.connect()
-        self._state = robot.read()
+        self._measure()
 
     def drive(self, servo: int, demand: Demand) -> None:
         """See `Plant.drive`."""
@@ -69,14 +72,12 @@ class RobotPlant:
         while self._left > self.robot.info.period - TICK / 2:
             self._left -= self.robot.info.period
             self.robot.send(self._command())
-            self._state = self.robot.read()
+            self._measure()
 
     def read(self, servo: int) -> Reading:
         """See `Plant.read`."""
-        part = self._servos[servo]
-        position, velocity, torque = self._sum(part, self._state)
-        current = torque / part.torque_constant
-        return Reading(part.zero + position, velocity, current, self._supply, self._temperatures[servo])
+        position, velocity, current = self._readings[servo]
+        return Reading(position, velocity, current, self._supply, self._temperatures[servo])
 
     def set_supply(self, voltage: float) -> None:
         """See `Plant.set_supply`."""
@@ -95,8 +96,8 @@ class RobotPlant:
         info = self.robot.info
         for number, servo in self._servos.items():
             where = f"servo {number} of robot {info.name!r}"
-            if not servo.command or not servo.reading:
-                raise ConfigurationError(f"{where} needs at least one command column and one reading.")
+            if not servo.reading:
+                raise ConfigurationError(f"{where} needs at least one motor or joint as its reading.")
             for name in servo.command:
                 if name not in info.command_names:
                     raise unknown_name("command column", name, info.command_names, where)
@@ -104,29 +105,46 @@ class RobotPlant:
                 if name not in info.motors and name not in info.joints:
                     raise unknown_name("motor or joint", name, info.motors + info.joints, where)
 
-    def _command(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        info = self.robot.info
-        command = info.rest
-        for servo in self._servos.values():
-            for name in servo.command:
-                command[info.command_names.index(name)] = 0.0
-        for number, servo in self._servos.items():
-            reference = self._demands[number].position
-            angle = self.read(number).position if reference is None else reference
+    def _map(self) -> None:
+        """Lay the servos' shares out as matrices: once a tick is too often to look names up."""
+        info, servos = self.robot.info, list(self._servos.values())
+        sources = info.motors + info.joints
+        self._to_command = np.zeros((len(info.command), len(servos)))
+        self._to_reading = np.zeros((len(servos), len(sources)))
+        for at, servo in enumerate(servos):
             for name, share in servo.command.items():
-                command[info.command_names.index(name)] += share * (angle - servo.zero)
+                self._to_command[info.command_names.index(name), at] = share
+            for name, share in servo.reading.items():
+                self._to_reading[at, sources.index(name)] = share
+        self._zero = np.array([servo.zero for servo in servos])
+        self._constant = np.array([servo.torque_constant for servo in servos])
+        driven = {name for servo in servos for name in servo.command}
+        self._rest = np.array([0.0 if c.name in driven else c.rest for c in info.command])
+
+    def _command(self) -> Array:
+        angles = [
+            self._readings[number].position if demand.position is None else demand.position
+            for number, demand in self._demands.items()
+        ]
+        command: Array = self._rest + self._to_command @ (np.array(angles) - self._zero)
         return command
 
-    def _sum(self, servo: RobotServo, state: State) -> tuple[float, float, float]:
-        """Return θ, its speed and its torque; 0 for what the robot cannot measure."""
-        info = self.robot.info
-        total = np.zeros(3)
-        for name, share in servo.reading.items():
-            if name in info.motors:
-                i = info.motors.index(name)
-                values = (state.motor_position[i], state.motor_velocity[i], state.motor_torque[i])
-            else:
-                i = info.joints.index(name)
-                values = (state.position[i], state.velocity[i], state.torque[i])
-            total += share * np.nan_to_num(np.array(values))
-        return float(total[0]), float(total[1]), float(total[2])
+    def _measure(self) -> None:
+        """Take what every servo sees; 0 for what the robot cannot measure."""
+        state = self.robot.read()
+        seen = [
+            (state.motor_position, state.motor_velocity, state.motor_torque),
+            (state.position, state.velocity, state.torque),
+        ]
+        values = self._to_reading @ np.nan_to_num(np.hstack(seen)).T
+        values[:, 0] += self._zero
+        values[:, 2] /= self._constant
+        self._readings = {number: _Seen(*row) for number, row in zip(self._servos, values.tolist(), strict=True)}
+
+
+class _Seen(NamedTuple):
+    """What a servo sees of the robot."""
+
+    position: float
+    velocity: float
+    current: float

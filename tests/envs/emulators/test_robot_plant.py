@@ -113,6 +113,17 @@ def test_servo_may_be_read_from_a_joint():
     assert reading.temperature == 50.0
 
 
+def test_encoder_measures_the_link_and_drives_nothing():
+    encoder = RobotServo({}, {"elbow": -2.0}, zero=3.0)
+    plant = RobotPlant(AntagonisticJoint(), {**SERVOS, 5: encoder})
+    plant.drive(1, at(0.8))
+    plant.drive(2, at(0.2))
+    plant.drive(5, at(1.0))
+    plant.advance(0.3)
+    assert plant.robot.commands[-1] == pytest.approx([0.5, 0.3, 0.05])
+    assert plant.read(5).position == pytest.approx(3.0 - 2.0 * 0.5, abs=1e-4)
+
+
 def test_robot_follows_the_goals_on_the_bus():
     bus = Bus(
         BusSettings(tuple(ServoSettings(i, "XM430-W350") for i in (1, 2)), lock_step=True, cycle=0.01),
@@ -139,7 +150,7 @@ def test_wrong_maps_are_refused_with_the_choices():
     with pytest.raises(UnknownNameError, match="elbow/1"):
         RobotPlant(AntagonisticJoint(), {1: RobotServo({"elbow/preset": 1.0}, {"elbow/3": 1.0})})
     with pytest.raises(ConfigurationError, match="at least one"):
-        RobotPlant(AntagonisticJoint(), {1: RobotServo({}, {"elbow/1": 1.0})})
+        RobotPlant(AntagonisticJoint(), {1: RobotServo({"elbow/preset": 1.0}, {})})
 
 
 def test_close_stops_and_closes_the_robot():

@@ -1,0 +1,59 @@
+"""The emulated bus as a command that any program connects to."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+sdk = pytest.importorskip("dynamixel_sdk")
+
+
+@pytest.fixture
+def emulator(tmp_path):
+    command = [sys.executable, "-m", "pliant.scripts.main", "emulate", "dynamixel", "robot=arm2", "port=./bus"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+    )
+    assert any("at bus" in line for line in process.stdout), process.communicate()
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_the_vendors_own_tool_connects_and_ctrl_c_cleans_up(emulator, tmp_path):
+    port, packets = sdk.PortHandler(str(tmp_path / "bus")), sdk.PacketHandler(2.0)
+    assert port.openPort()
+    assert port.setBaudRate(1_000_000)
+    for servo in range(1, 7):
+        tries = (packets.ping(port, servo) for _ in range(5))
+        assert any(answer == (1020, sdk.COMM_SUCCESS, 0) for answer in tries), "an XM430-W350"
+    port.closePort()
+    emulator.send_signal(signal.SIGINT)
+    _, errors = emulator.communicate(timeout=20)
+    assert emulator.returncode == 0, errors
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["emulate"], "pliant emulate dynamixel"),
+        (["emulate", "dinamixel"], "Did you mean 'dynamixel'"),
+        (["emulate", "dynamixel", "hardware.goal_delay=-1"], "goal_delay"),
+        (["emulate", "dynamixel", "robot=rig1"], "rig1"),
+        (["emulate", "dynamixel", "port=nowhere/bus"], "nowhere"),
+    ],
+)
+def test_a_wrong_argument_is_explained(pliant, arguments, message):
+    done = pliant(*arguments)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_shows_examples_and_settings(pliant):
+    done = pliant("emulate", "--help")
+    assert done.returncode == 0
+    for expected in ("Examples:", "goal_delay: 0.02", "pliant emulate dynamixel robot=arm2 port=./bus"):
+        assert expected in done.stdout
