@@ -161,6 +161,7 @@ def joint_row(m: int, i: int) -> int:
 
 @register_jitable
 def _delayed_control(m: int, d: int, i: int, time: float, interpolation: int) -> float:
+    """What `mj_readCtrl` finds for a time, from which it takes the actuator's delay itself."""
     buffer = np.zeros(1)
     exact = _read_control(m, d, np.int32(i), time, buffer.ctypes.data, np.int32(interpolation))
     return buffer[0] if exact == 0 else float_at(exact)
@@ -174,7 +175,7 @@ def control(m: int, d: int, i: int) -> float:
     history = int64_at(m + _HISTORY) + 8 * i
     value = float_at(int64_at(d + _CTRL) + 8 * address)
     if delay > 0.0 and int32_at(history) > 0:
-        value = _delayed_control(m, d, i, float_at(d + _TIME) - delay, int32_at(history + 4))
+        value = _delayed_control(m, d, i, float_at(d + _TIME), int32_at(history + 4))
     if int8_at(int64_at(m + _LIMITED) + address) != 0:
         bounds = doubles(int64_at(m + _RANGE) + 16 * address)
         value = min(max(value, bounds[0]), bounds[1])

@@ -51,8 +51,8 @@ def _control(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float
     delay = float(model.actuator_delay[actuator])
     nsample, interpolation = model.actuator_history[actuator]
     if nsample > 0 and delay > 0.0:
-        time = data.time - delay
-        value = float(mujoco.mj_readCtrl(model, data, actuator, time, np.zeros(1), int(interpolation))[0])
+        # mj_readCtrl itself goes back by the actuator's delay
+        value = float(mujoco.mj_readCtrl(model, data, actuator, data.time, np.zeros(1), int(interpolation))[0])
     else:
         value = float(data.ctrl[model.actuator_ctrladr[actuator]])
     address = model.actuator_ctrladr[actuator]
