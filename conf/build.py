@@ -1,8 +1,18 @@
-"""Building objects from configuration: the one place that calls `hydra.utils.instantiate`."""
+"""Building objects from configuration: the one place that calls `hydra.utils.instantiate`.
 
+A configuration may come from elsewhere, such as the environment that a policy's file names. So only targets of
+trusted packages are built: Pliant's own, those of the algorithms, and what the environment variable PLIANT_TARGETS
+adds (`PLIANT_TARGETS=my_lab,my_robot.tasks`).
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pliant.errors import ConfigurationError, PliantError
+
+_TRUSTED = ("pliant", "stable_baselines3", "sb3_contrib", "torch.nn", "torch.optim", "hydra.utils.get_class")
 
 
 def build(config: Any, what: str, **overrides: Any) -> Any:
@@ -15,14 +25,24 @@ def build(config: Any, what: str, **overrides: Any) -> Any:
 
     Raises:
         PliantError: whatever the target itself has to say about its arguments.
-        ConfigurationError: the target does not exist or does not take these arguments.
+        ConfigurationError: the target is not trusted, does not exist or does not take these arguments.
     """
     from hydra.errors import InstantiationException
     from hydra.utils import instantiate
+    from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
+    trusted = (*_TRUSTED, *filter(None, os.environ.get("PLIANT_TARGETS", "").split(",")))
     try:
-        return instantiate(config, _convert_="all", **overrides)
+        plain = OmegaConf.to_container(config, resolve=True) if OmegaConf.is_config(config) else config
+        for target in _targets(plain):
+            if not any(target == name or target.startswith(f"{name}.") for name in trusted):
+                raise ConfigurationError(
+                    f"configuration of {what}: target {target!r} is of no trusted package ({', '.join(trusted)}). "
+                    "If you trust it, add its package to the environment variable PLIANT_TARGETS."
+                )
+        with _execution_whitelist(trusted):
+            return instantiate(config, _convert_="all", **overrides)
     except (InstantiationException, OmegaConfBaseException) as error:
         cause: BaseException | None = error
         while cause is not None:
@@ -31,3 +51,25 @@ def build(config: Any, what: str, **overrides: Any) -> Any:
             cause = cause.__cause__
         reason = str(error.__cause__ or error).strip().splitlines()
         raise ConfigurationError(f"configuration of {what}: {' '.join(reason)}") from error
+
+
+def _targets(node: Any) -> Iterator[str]:
+    """Every `_target_` in nested settings."""
+    if isinstance(node, dict):
+        if "_target_" in node:
+            yield str(node["_target_"])
+        for value in node.values():
+            yield from _targets(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _targets(value)
+
+
+def _execution_whitelist(trusted: Sequence[str]) -> AbstractContextManager[Any]:
+    """What Hydra from 1.4 on wants to be told beside; earlier ones have no such thing."""
+    import hydra.utils
+
+    scope = getattr(hydra.utils, "execution_whitelist", None)
+    return (
+        nullcontext() if scope is None else scope(tuple(form for name in trusted for form in (name, f"{name}.*")))
+    )

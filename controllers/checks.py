@@ -1,6 +1,7 @@
 """Checks of what a user hands to a controller: arrays, numbers, and settings compared with stored ones."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -77,3 +78,29 @@ def differences(name: str, stored: object, present: object) -> list[str]:
                 lines += differences(path, stored[key], present[key])
         return lines
     return [] if stored == present else [f"{name}: {stored!r} in the file, {present!r} here"]
+
+
+def name_differences(
+    kind: str, stored: Sequence[str], present: Sequence[str], where: str = "the robot"
+) -> list[str]:
+    """Return a line for every name that is twice on one side, or on one side only.
+
+    Args:
+        kind: what is named (joint, column, …).
+        stored: the names in a file.
+        present: the names on what the file is offered to.
+        where: what that is, in words.
+    """
+    lines = []
+    for names, place in ((stored, "in the file"), (present, f"on {where}")):
+        lines += [f"{kind} {name!r} is {n} times {place}" for name, n in Counter(names).items() if n > 1]
+    lines += [f"{kind} {name!r} is unknown to {where}" for name in dict.fromkeys(stored) if name not in present]
+    lines += [f"{kind} {name!r} is missing in the file" for name in dict.fromkeys(present) if name not in stored]
+    return lines
+
+
+def order_differences(kind: str, stored: Sequence[str], present: Sequence[str]) -> list[str]:
+    """Return a line if the same names come in another order."""
+    if sorted(stored) != sorted(present) or tuple(stored) == tuple(present):
+        return []
+    return [f"{kind} in another order (by itself no obstacle): {', '.join(stored)}; here {', '.join(present)}"]

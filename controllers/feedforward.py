@@ -2,15 +2,23 @@
 
 import json
 import platform
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.controllers.checks import Array, all_finite, differences, finite_array, number_array, positive
+from pliant.controllers.checks import (
+    Array,
+    all_finite,
+    differences,
+    finite_array,
+    name_differences,
+    number_array,
+    order_differences,
+    positive,
+)
 from pliant.errors import FileFormatError, MismatchError, PliantError, ShapeError
 from pliant.files import PathLike, plain, read_npz, write_npz
 from pliant.hardware.robot import RobotInfo
@@ -98,7 +106,7 @@ class FeedForward:
             robot=info.name,
             period=info.period,
             parameters=info.parameters,
-            versions=_versions(),
+            versions=software_versions(),
             desired=None if desired is None else number_array("desired", desired),
             expected=None if expected is None else number_array("expected", expected),
         )
@@ -148,16 +156,16 @@ class FeedForward:
             info: the robot.
             parameters: whether the parameters of the joints (law, values) must be the same too.
         """
-        found = _name_differences("joint", self.joints, info.joints)
-        found += _name_differences("column", self.columns, info.command_names)
+        found = name_differences("joint", self.joints, info.joints)
+        found += name_differences("column", self.columns, info.command_names)
         found += self._value_differences(info)
         if not np.isclose(self.period, info.period, rtol=1e-9, atol=0.0):
             found.append(f"period: {self.period:g} s in the file, {info.period:g} s here")
         if parameters:
             found += differences("parameters", self.parameters, plain(info.parameters))
         if found:
-            found += _order_differences("joints", self.joints, info.joints)
-            found += _order_differences("columns", self.columns, info.command_names)
+            found += order_differences("joints", self.joints, info.joints)
+            found += order_differences("columns", self.columns, info.command_names)
             raise MismatchError(
                 f"the feed-forward learned on {self.robot!r} does not fit the robot {info.name!r}:\n  - "
                 + "\n  - ".join(found)
@@ -238,29 +246,12 @@ class Playback:
         return np.array(self.feedforward.command[row], dtype=np.float64)
 
 
-def _name_differences(kind: str, stored: Sequence[str], present: Sequence[str]) -> list[str]:
-    """Return a line for every name that is twice on one side, or on one side only."""
-    lines = []
-    for names, where in ((stored, "in the file"), (present, "on the robot")):
-        lines += [f"{kind} {name!r} is {n} times {where}" for name, n in Counter(names).items() if n > 1]
-    lines += [f"{kind} {name!r} is unknown to the robot" for name in dict.fromkeys(stored) if name not in present]
-    lines += [f"{kind} {name!r} is missing in the file" for name in dict.fromkeys(present) if name not in stored]
-    return lines
-
-
-def _order_differences(kind: str, stored: Sequence[str], present: Sequence[str]) -> list[str]:
-    """Return a line if the same names come in another order."""
-    if sorted(stored) != sorted(present) or tuple(stored) == tuple(present):
-        return []
-    return [f"{kind} in another order (by itself no obstacle): {', '.join(stored)}; here {', '.join(present)}"]
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions of Python, this package and what it computes with, importing none of them."""
+def software_versions(*packages: str) -> dict[str, str]:
+    """Return the versions of Python, this package, what it computes with, and `packages`; imports none of them."""
     from importlib import metadata
 
     found = {"python": platform.python_version()}
-    for package in ("pliant", "numpy", "mujoco"):
+    for package in ("pliant", "numpy", "mujoco", *packages):
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

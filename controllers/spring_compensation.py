@@ -1,8 +1,8 @@
 """Gravity compensation through the springs: where to set a soft joint so that its spring carries a torque.
 
-A joint in mode 3 or 6 is commanded an equilibrium, and its link hangs below it by what the spring yields. Commanded
-the equilibrium found here instead, the link rests where it should, as soft as before. Nothing is measured: this is
-feed-forward, as good as the model of spring and mass.
+A joint in mode 3 or 6 is commanded an equilibrium, and its link hangs below it by what the spring yields.
+Commanded the equilibrium found here instead, the link rests where it should, as soft as before. Nothing is
+measured: this is feed-forward, as good as the model of spring and mass.
 """
 
 import math
@@ -19,7 +19,7 @@ from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError
 
 
 class GravityTorque:
-    """Torques g(q) that hold an arm still against gravity: a function of its angles, (joints,) rad → (joints,) N·m.
+    """Torques g(q) that hold an arm still against gravity, as a function of its angles; `JointPID` takes it too.
 
     Raises:
         ConfigurationError: the model has a free or ball joint; it must be the arm alone.
@@ -46,8 +46,9 @@ class GravityTorque:
 def spring_equilibrium(law: Compliance, position: float, torque: float, preset: float = 0.0) -> float:
     """Return the equilibrium θeq at which the springs put `torque` on the link at `position`, rad.
 
-    The θeq that solves Σᵢ τᵢ(q, θ1, θ2) = τ with (θ1, θ2) from the law's reference map. In closed form for a qbMove
-    with equal springs, none of them saturated: θeq = q + asinh(τ/(2·k·cosh(a·θs)))/a; by root finding otherwise.
+    The θeq that solves Σᵢ τᵢ(q, θ1, θ2) = τ with (θ1, θ2) from the law's reference map. In closed form for a
+    qbMove with equal springs, none of them saturated: θeq = q + asinh(τ/(2·k·cosh(a·θs)))/a; by root finding
+    otherwise.
 
     Args:
         law: of the joint; its torque must not fall as the equilibrium rises.
@@ -77,7 +78,8 @@ def holding_equilibria(
         preset: one for all joints or (joints,), rad (m for a pivot).
 
     Raises:
-        ShapeError, OutOfBoundsError: values of the wrong shape; see also `spring_equilibrium`, with the joint's place.
+        ShapeError: values of the wrong shape.
+        OutOfBoundsError: as `spring_equilibrium`, with the joint's index.
     """
     q = finite_array("position", position, (len(laws),))
     load = finite_array("torque", torque, (len(laws),))

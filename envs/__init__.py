@@ -6,6 +6,7 @@ Importing it registers the environments with Gymnasium::
     import pliant.envs
 
     env = gymnasium.make("pliant/CompliantArm2-v0", task="reach")
+    many = gymnasium.make_vec("pliant/CompliantArm2-v0", num_envs=1024, task="reach")
 
 Everything else is imported when it is first used.
 """
@@ -19,18 +20,24 @@ if TYPE_CHECKING:
     from pliant.envs.compliant import CompliantArm2Env as CompliantArm2Env
     from pliant.envs.compliant import CompliantJointEnv as CompliantJointEnv
     from pliant.envs.env import PliantEnv as PliantEnv
+    from pliant.envs.randomisation import Randomisation as Randomisation
     from pliant.envs.simulated_robot import SimulatedRobot as SimulatedRobot
     from pliant.envs.tasks import Reach as Reach
     from pliant.envs.tasks import Task as Task
+    from pliant.envs.tasks import Throw as Throw
     from pliant.envs.tasks import Track as Track
+    from pliant.envs.vector import PliantVectorEnv as PliantVectorEnv
 
 _HOMES = {
     "CompliantArm2Env": "compliant",
     "CompliantJointEnv": "compliant",
     "PliantEnv": "env",
+    "PliantVectorEnv": "vector",
+    "Randomisation": "randomisation",
     "Reach": "tasks",
     "SimulatedRobot": "simulated_robot",
     "Task": "tasks",
+    "Throw": "tasks",
     "Track": "tasks",
 }
 

@@ -62,6 +62,30 @@ class JointOptions:
         return SimulatedRobot(build(), 0.02 if self.period is None else self.period, **options)
 
 
+def rig1_robot(options: JointOptions, robot: Robot | Mapping[str, Any] | None) -> Robot:
+    """The rig with one joint, in mode 3 by default, or a robot in its place; errors of `JointOptions.robot`."""
+
+    def build() -> RobotModel:
+        return rig1(replace(options.joint(Mode.EQUILIBRIUM_PRESET), position_range=_REACH))
+
+    return options.robot(robot, build)
+
+
+def arm2_robot(options: JointOptions, robot: Robot | Mapping[str, Any] | None) -> Robot:
+    """The arm with two joints, in mode 6 by default, or a robot in its place; errors of `JointOptions.robot`.
+
+    With neither law nor parameters given, its springs are those identified on the real arm.
+    """
+
+    def build() -> RobotModel:
+        joint = options.joint(Mode.EQUILIBRIUM_PRESET_MOTORS)
+        own = options.law is None and options.parameters is None
+        joints = arm2_joints(joint.mode) if own else (joint, joint)
+        return arm2([replace(joint, position_range=_REACH) for joint in joints])
+
+    return options.robot(robot, build)
+
+
 def as_task(task: str | Task) -> Task:
     """Return a task from its name or as it is; raise `UnknownNameError` otherwise."""
     if isinstance(task, Task):
@@ -131,12 +155,8 @@ class CompliantJointEnv(PliantEnv):
             UnknownNameError: no such task, law, mode, parameter or option.
             OutOfBoundsError, ConfigurationError: a value out of bounds, or values that do not go together.
         """
-        options = JointOptions(law, mode, parameters, period)
-
-        def build() -> RobotModel:
-            return rig1(replace(options.joint(Mode.EQUILIBRIUM_PRESET), position_range=_REACH))
-
-        super().__init__(options.robot(robot, build), as_task(task), render_mode, width=width, height=height)
+        made = rig1_robot(JointOptions(law, mode, parameters, period), robot)
+        super().__init__(made, as_task(task), render_mode, width=width, height=height)
 
 
 class CompliantArm2Env(PliantEnv):
@@ -195,11 +215,5 @@ class CompliantArm2Env(PliantEnv):
             width: as there.
             height: as there.
         """
-        options = JointOptions(law, mode, parameters, period)
-
-        def build() -> RobotModel:
-            joint = options.joint(Mode.EQUILIBRIUM_PRESET_MOTORS)
-            joints = arm2_joints(joint.mode) if law is None and parameters is None else (joint, joint)
-            return arm2([replace(joint, position_range=_REACH) for joint in joints])
-
-        super().__init__(options.robot(robot, build), as_task(task), render_mode, width=width, height=height)
+        made = arm2_robot(JointOptions(law, mode, parameters, period), robot)
+        super().__init__(made, as_task(task), render_mode, width=width, height=height)

@@ -31,6 +31,15 @@ class Resettable(Protocol):
 
 
 @runtime_checkable
+class Varied(Protocol):
+    """A robot whose parameters may be drawn anew at every reset."""
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """What was drawn, by name; empty if nothing is."""
+
+
+@runtime_checkable
 class Instrumented(Protocol):
     """A robot that can write its newest state into arrays, more quickly than `read` can return it."""
 
@@ -50,7 +59,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
     is stopped and the observation is the last good one. `truncated`: the task's time is up. Both on one period:
     terminated.
 
-    `info` holds the reward's terms as `reward_<term>` and `is_success`.
+    `info` holds the reward's terms as `reward_<term>` and `is_success`; that of `reset` holds what was drawn of a
+    simulated robot as `parameters`.
 
     `reset` puts a simulated robot where the task begins. Another robot is commanded to rest for `settle`
     seconds: place a safety layer before it that walks there slowly. The same seed gives the same episodes on a
@@ -128,7 +138,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self._newest = self._observation.copy()
         if self.render_mode == "human":
             self.render()
-        return self._newest, {}
+        drawn = self.robot.parameters if isinstance(self.robot, Varied) else {}
+        return self._newest, {"parameters": drawn} if drawn else {}
 
     def step(self, action: ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Act for one period.

@@ -100,7 +100,7 @@ def diverged(name: str, time: float, counts: NDArray[np.int32]) -> str:
     if counts.any():
         quantity = _QUANTITIES[int(np.argmax(counts))]
         reason = f"the {quantity} of a joint is not finite or beyond 1e10 (in rad, s)"
-    return f"simulated robot {name!r} diverged at {time:.6g} s: {reason}."
+    return f"simulated robot {name!r} diverged at {time:.6g} s: {reason}. Call reset() to start again."
 
 
 def _read(reader: JointReader, order: NDArray[np.intp], counts: NDArray[np.int32], values: Array) -> bool:

@@ -2,10 +2,8 @@
 
 import gymnasium
 
-_ENTRY_POINTS = {
-    "pliant/CompliantJoint-v0": "pliant.envs.compliant:CompliantJointEnv",
-    "pliant/CompliantArm2-v0": "pliant.envs.compliant:CompliantArm2Env",
-}
+_HOMES = {"CompliantJoint": "compliant", "CompliantArm2": "compliant", "TwoLinkArm": "two_link_arm"}
+"""Modules of the environments, in `pliant.envs` and `pliant.envs.vector`, by name."""
 
 
 def register() -> None:
@@ -14,6 +12,10 @@ def register() -> None:
     There is no `max_episode_steps`: the tasks know their own length and report its end as `truncated`. One
     given to `gymnasium.make` shortens the episodes further.
     """
-    for name, entry_point in _ENTRY_POINTS.items():
-        if name not in gymnasium.registry:
-            gymnasium.register(name, entry_point=entry_point)
+    for name, home in _HOMES.items():
+        if (identity := f"pliant/{name}-v0") not in gymnasium.registry:
+            gymnasium.register(
+                identity,
+                entry_point=f"pliant.envs.{home}:{name}Env",
+                vector_entry_point=f"pliant.envs.vector.{home}:{name}VectorEnv",
+            )

@@ -9,12 +9,14 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.actuators import Backend, compile_model, install, prepare_model
+from pliant.actuators import Backend, install
 from pliant.controllers.checks import finite_array
 from pliant.envs.compiled import compiled
-from pliant.envs.description import delayed, named_joints, robot_info
-from pliant.envs.measuring import Sensors, StateLayout, deliver, diverged, give
+from pliant.envs.measuring import Sensors, deliver, diverged, give
 from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.plan import plan_robot, recalled
+from pliant.envs.randomisation.family import Conditions, Values
+from pliant.envs.randomisation.randomisation import Randomisation
 from pliant.envs.recording import OpenLoop, run_open_loop
 from pliant.envs.resting import put_at_rest
 from pliant.errors import ConfigurationError, RobotError, ShapeError, check_bounds, unknown_name
@@ -37,6 +39,8 @@ class Snapshot(NamedTuple):
     """What is on its way through the sensors, the oldest first."""
     noise: Mapping[str, Any]
     """State of the noise generator."""
+    parameters: Values
+    """What the last reset drew."""
 
 
 class _Start(NamedTuple):
@@ -77,6 +81,7 @@ class SimulatedRobot(Robot):
         torque_noise: float = 0.0,
         command_delay: float = 0.0,
         sensor_delay: float = 0.0,
+        randomisation: Randomisation | None = None,
         seed: int | None = None,
         backend: Backend | str | None = None,
     ) -> None:
@@ -90,39 +95,31 @@ class SimulatedRobot(Robot):
             torque_noise: standard deviation of torques, N·m.
             command_delay: s; a whole multiple of the model's time step.
             sensor_delay: s; a whole multiple of the period.
-            seed: of the noise; None for another run every time.
+            randomisation: what is drawn anew at every reset; see `parameters`.
+            seed: of noise and randomisation; None for another run every time.
             backend: see `pliant.actuators.install`.
 
         Raises:
             ConfigurationError: period or delays are not such multiples; see also `compile_model`.
-            OutOfBoundsError: a period, delay or noise that is negative or not finite.
-            UnknownNameError: a joint of the model that its spec does not have as a compliant one.
+            OutOfBoundsError: a period, delay or noise that is negative or not finite, or a parameter that could be
+                drawn outside its bounds.
+            UnknownNameError: a joint of the model that its spec does not have as a compliant one, or a parameter
+                that a joint does not have.
         """
-        step = float(model.spec.option.timestep)
-        self._substeps = _multiple("period", period, "the model's time step", step, least=1)
-        _multiple("command_delay", command_delay, "the model's time step", step)
-        self._lag = _multiple("sensor_delay", sensor_delay, "the period", period)
-        self._backend, self._seed = backend, seed
-        self._model = compile_model(delayed(model.spec, command_delay), backend)
-        self._model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
-        self._joints = named_joints(self._model, model.joints, model.name)
-        self._columns = np.array([actuator for joint in self._joints for actuator in joint.actuators])
-        self._layout = StateLayout(self._joints)
-        self._info = robot_info(model.name, self._joints, self._layout.motors, float(period))
+        conditions = Conditions(command_delay, sensor_delay, position_noise, velocity_noise, torque_noise)
+        self.plan = plan_robot(model, period, conditions, randomisation, backend)
+        """What is fixed about it."""
+        self._info, self._model, self._columns = self.plan.info, self.plan.model, self.plan.columns
         self._low, self._high, self._rest = self._info.low, self._info.high, self._info.rest
-        self._deviations = self._layout.deviations(
-            check_bounds("position_noise", position_noise, 0.0, _LARGEST, "rad"),
-            check_bounds("velocity_noise", velocity_noise, 0.0, _LARGEST, "rad/s"),
-            check_bounds("torque_noise", torque_noise, 0.0, _LARGEST, "N·m"),
-        )
-        self._noisy = bool(self._deviations.any())
+        self._seed = seed
+        self._values: Values = ()
         self._random = np.random.default_rng(seed)
         self._data = mujoco.MjData(self._model)
-        self._measured: deque[Measurement] = deque(maxlen=self._lag + 1)
         self._newest: State | None = None
         self._connected = False
         self._trouble: str | None = f"simulated robot {model.name!r} is not connected; call connect() first."
         self._attach()
+        self._set_conditions(conditions)
 
     @property
     def info(self) -> RobotInfo:
@@ -138,6 +135,11 @@ class SimulatedRobot(Robot):
     def data(self) -> mujoco.MjData:
         """The simulation itself, for viewers. What MuJoCo derives from its state lags by one physics step."""
         return self._data
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """What the last reset drew, by name (`link1/mass`, `elbow/k1`, `command_delay`, …), in SI units."""
+        return dict(zip(self.plan.family.names, self._values, strict=False))
 
     def connect(self) -> None:
         """Put the robot at its start, with the noise seeded as at construction."""
@@ -165,19 +167,19 @@ class SimulatedRobot(Robot):
         self._prepare()
         start = self._bounded(self._rest if command is None else check_command(command, self._info))
         if position is not None:
-            position = finite_array(f"robot {self._info.name!r}: position", position, (len(self._joints),))
+            position = finite_array(f"robot {self._info.name!r}: position", position, (len(self.plan.joints),))
         if seed is not None:
             self._random = np.random.default_rng(seed)
+        self._vary(self.plan.family.draw(self._random))
         mujoco.mj_resetData(self._model, self._data)
         if position is not None:
-            self._data.qpos[self._model.jnt_qposadr[[joint.joint for joint in self._joints]]] = position
+            self._data.qpos[self.plan.positions] = position
         self._control[self._columns] = start
-        put_at_rest(self._model, self._data, self._joints)
+        put_at_rest(self._model, self._data, self.plan.joints)
         mujoco.mj_forward(self._model, self._data)
         self._data.qacc_warmstart[:] = 0.0  # as `mujoco.rollout` starts
         self._start = _Start(self._simulation(_PHYSICS), self._control.copy(), start, copy.deepcopy(self._random))
         self._trouble = None
-        self._measured.clear()
         self._measure(start)
         return self.read()
 
@@ -190,7 +192,7 @@ class SimulatedRobot(Robot):
         if self._trouble is not None:
             raise RobotError(self._trouble)
         if self._newest is None:
-            self._newest = self._layout.state(*self._measured[0])
+            self._newest = self.plan.layout.state(*self._measured[0])
         return self._newest
 
     def read_into(self, reading: Array, command: Array) -> None:
@@ -225,7 +227,7 @@ class SimulatedRobot(Robot):
             sent, self._low, self._high, self._columns, self._control
         ):
             check_command(command, self._info)  # raises, and says why
-        mujoco.mj_step(self._model, self._data, self._substeps)
+        mujoco.mj_step(self._model, self._data, self.plan.substeps)
         self._measure(sent)
         return sent.copy()
 
@@ -283,15 +285,15 @@ class SimulatedRobot(Robot):
             raise ConfigurationError("rollout: the list of models is empty.")
         control = np.tile(self._start.control, (len(rows), 1))
         control[:, self._columns] = rows
-        run = OpenLoop(self._start.physics, self._start.control, control, self._substeps)
-        time, signals = run_open_loop(models or [self._model], self._joints, run)
-        measured = self._layout.measure(signals)
+        run = OpenLoop(self._start.physics, self._start.control, control, self.plan.substeps)
+        time, signals = run_open_loop(models or [self._model], self.plan.joints, run)
+        measured = self.plan.layout.measure(signals)
         if self._noisy:
             measured += self._deviations * copy.deepcopy(self._start.noise).standard_normal(measured.shape)
         sent = np.broadcast_to(np.vstack([self._start.command, rows]), (*time.shape, rows.shape[1]))
         late = np.maximum(np.arange(len(rows) + 1) - self._lag, 0)
         pick = (0, late) if models is None else (slice(None), late)
-        return self._layout.state(time[pick], measured[pick], sent[pick])
+        return self.plan.layout.state(time[pick], measured[pick], sent[pick])
 
     def run(self, commands: ArrayLike) -> State:
         """Run commands from the state of the last reset, every time, with new noise; see `rollout`.
@@ -310,7 +312,8 @@ class SimulatedRobot(Robot):
             RobotError: not connected, or diverged.
         """
         self.read()
-        return Snapshot(self._simulation(_INTEGRATION), tuple(self._measured), self._random.bit_generator.state)
+        noise = self._random.bit_generator.state
+        return Snapshot(self._simulation(_INTEGRATION), tuple(self._measured), noise, self._values)
 
     def set_state(self, snapshot: Snapshot) -> None:
         """Go on exactly, to the last bit, as the robot whose snapshot it is.
@@ -324,36 +327,52 @@ class SimulatedRobot(Robot):
         """
         self._prepare()
         size = mujoco.mj_stateSize(self._model, _INTEGRATION)
-        if snapshot.integration.shape != (size,):
+        drawn = len(self.plan.family.names)
+        if snapshot.integration.shape != (size,) or len(snapshot.parameters) != drawn:
             raise ShapeError(
-                f"a state of robot {self._info.name!r} has {size} numbers, the snapshot "
-                f"{snapshot.integration.size}: it is from another kind of robot."
+                f"a state of robot {self._info.name!r} has {size} numbers and {drawn} drawn parameters, the "
+                f"snapshot {snapshot.integration.size} and {len(snapshot.parameters)}: it is from another kind of "
+                "robot."
             )
+        self._vary(snapshot.parameters)
         mujoco.mj_resetData(self._model, self._data)
         mujoco.mj_setState(self._model, self._data, snapshot.integration, _INTEGRATION)
         mujoco.mj_forward(self._model, self._data)
         mujoco.mj_setState(self._model, self._data, snapshot.integration, _INTEGRATION)  # warm start as it was
         self._random.bit_generator.state = snapshot.noise
-        self._measured.clear()
         self._measured.extend(snapshot.measured)
         self._trouble = self._newest = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies and other processes get: everything but what belongs to this very simulation."""
-        own = ("_joints", "_control", "_give", "_deliver", "_sensors")
-        return {name: value for name, value in vars(self).items() if name not in own}
+        own = ("_control", "_give", "_deliver", "_sensors")
+        state = {name: value for name, value in vars(self).items() if name not in own}
+        return {**state, "plan": self.plan._replace(joints=())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        prepare_model(self._model, self._backend)
-        self._joints = named_joints(self._model, self._info.joints, self._info.name)
+        self.plan = recalled(self.plan)
         self._attach()
 
     def _attach(self) -> None:
         """Look up what changes commands and measurements of this very simulation."""
         self._control = self._data.ctrl
         self._give, self._deliver = compiled(give), compiled(deliver)
-        self._sensors = Sensors(self._model, self._data, self._joints, self._layout)
+        self._sensors = Sensors(self._model, self._data, self.plan.joints, self.plan.layout)
+
+    def _vary(self, values: Values) -> None:
+        """Become the robot that was drawn; what is on its way through the sensors is lost."""
+        family, self._values = self.plan.family, values
+        family.apply(values, {name: getattr(self._model, name) for name in family.fields})
+        if family.derived:
+            mujoco.mj_setConst(self._model, self._data)
+        self._set_conditions(family.conditions(values))
+
+    def _set_conditions(self, conditions: Conditions) -> None:
+        self._lag = round(conditions.sensor_delay / self._info.period)
+        self._deviations = self.plan.layout.deviations(*conditions[2:])
+        self._noisy = self.plan.family.noisy
+        self._measured: deque[Measurement] = deque(maxlen=self._lag + 1)
 
     def _check_connected(self) -> None:
         if not self._connected:
@@ -362,14 +381,13 @@ class SimulatedRobot(Robot):
     def _prepare(self) -> None:
         """Raise if not connected, and put the joints' callbacks back if someone removed or changed them."""
         self._check_connected()
-        install(self._backend)
+        install(self.plan.backend)
         self._attach()
 
     def _measure(self, command: Array) -> None:
         """Take the state after a period; raise if the simulation has diverged in it."""
         if not self._sensors.read():
-            reason = diverged(self._info.name, self._data.time, self._sensors.counts)
-            self._trouble = f"{reason} Call reset() to start again."
+            self._trouble = diverged(self._info.name, self._data.time, self._sensors.counts)
             raise RobotError(self._trouble)
         values = self._sensors.values.copy()
         if self._noisy:
@@ -384,15 +402,3 @@ class SimulatedRobot(Robot):
         state = np.empty(mujoco.mj_stateSize(self._model, parts))
         mujoco.mj_getState(self._model, self._data, state, parts)
         return state
-
-
-def _multiple(what: str, value: float, of: str, unit: float, least: int = 0) -> int:
-    """How many times `unit` goes into `value`; raise if that is no whole number of at least `least`."""
-    number = check_bounds(what, value, 0.0, _LARGEST, "s")
-    count = round(number / unit)
-    if abs(count * unit - number) > 1e-9 * unit or count < least:
-        near = max(count, least) * unit
-        raise ConfigurationError(
-            f"{what} is {number:g} s; a whole multiple of {of} ({unit:g} s) is needed, such as {near:g} s."
-        )
-    return count

@@ -63,7 +63,7 @@ def test_a_layer_that_cannot_be_exported_is_named(make_model, info, tmp_path):
     import torch
 
     model = make_model("PPO", activation_fn=torch.nn.Softshrink)
-    with pytest.raises(ConfigurationError, match="layer 'Softshrink'.*Can be: Linear, .*Tanh"):
+    with pytest.raises(ConfigurationError, match=r"layer 'Softshrink'.*Can be: Linear, .*Tanh"):
         export_onnx(SB3Policy(model, info, None), tmp_path / "policy.onnx")
 
 

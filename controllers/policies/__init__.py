@@ -1,0 +1,23 @@
+"""Policies of every kind behind one interface: learned networks, exported ones, feed-forwards and controllers."""
+
+from pliant.controllers.policies.controlled import Controller, ControllerPolicy
+from pliant.controllers.policies.feedforward import FeedForwardPolicy
+from pliant.controllers.policies.loading import load_policy, made_for
+from pliant.controllers.policies.normalisation import Normalisation
+from pliant.controllers.policies.onnx import OnnxPolicy, export_onnx
+from pliant.controllers.policies.sanity import RandomPolicy, ZeroPolicy
+from pliant.controllers.policies.sb3 import SB3Policy
+
+__all__ = [
+    "Controller",
+    "ControllerPolicy",
+    "FeedForwardPolicy",
+    "Normalisation",
+    "OnnxPolicy",
+    "RandomPolicy",
+    "SB3Policy",
+    "ZeroPolicy",
+    "export_onnx",
+    "load_policy",
+    "made_for",
+]

@@ -1,0 +1,68 @@
+"""The one way from a file to a policy, whatever kind of policy is in it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pliant.controllers.feedforward import FeedForward
+from pliant.controllers.policies.feedforward import FeedForwardPolicy
+from pliant.controllers.policies.onnx import OnnxPolicy, read_onnx_label
+from pliant.controllers.policies.sb3 import SB3Policy, read_label
+from pliant.controllers.policy import Policy, PolicyInfo, fitted
+from pliant.errors import FileFormatError, MissingFileError
+from pliant.files import PathLike, existing_file
+
+_KINDS = {
+    ".zip": "policy.zip of pliant train",
+    ".onnx": "policy.onnx of pliant export",
+    ".npz": "feedforward.npz of pliant ilc",
+}
+_IN_A_RUN = ("policy.zip", "policy.onnx", "feedforward.npz")
+
+
+def load_policy(path: PathLike, info: PolicyInfo) -> Policy:
+    """Return the policy in a file, made ready for an environment.
+
+    Args:
+        path: a `.zip` of `pliant train`, an `.onnx` of `pliant export`, a feed-forward `.npz`, or the folder of a
+            run that holds one of them.
+        info: what the environment offers.
+
+    Raises:
+        MissingFileError: no such file, or nothing learned in that folder.
+        FileFormatError: a file of another kind, or damaged.
+        MismatchError: it was made for something else; every difference is listed.
+        MissingExtraError: the package that runs it is not installed.
+    """
+    file = policy_file(path)
+    if file.suffix == ".npz":
+        return FeedForwardPolicy(FeedForward.load(file), info)
+    policy: Policy = SB3Policy.load(file) if file.suffix == ".zip" else OnnxPolicy.load(file)
+    return fitted(policy, info)
+
+
+def made_for(path: PathLike) -> Mapping[str, Any]:
+    """Return where the policy in a file comes from (`PolicyInfo.origin`), without loading it.
+
+    Empty for a feed-forward, which knows no environment. Raises as `load_policy`.
+    """
+    file = policy_file(path)
+    if file.suffix == ".npz":
+        return {}
+    label = read_label(file) if file.suffix == ".zip" else read_onnx_label(file)
+    return PolicyInfo.from_json(label.get("info"), f"policy {file}").origin
+
+
+def policy_file(path: PathLike) -> Path:
+    """Return the file that a path means. Raises `MissingFileError` and `FileFormatError`."""
+    given = Path(path)
+    if given.is_dir():
+        for name in _IN_A_RUN:
+            if (given / name).is_file():
+                return given / name
+        raise MissingFileError(f"the folder {given} holds nothing learned: none of {', '.join(_IN_A_RUN)}.")
+    file = existing_file(given, "policy")
+    if file.suffix not in _KINDS:
+        kinds = ", ".join(f"{suffix} ({what})" for suffix, what in _KINDS.items())
+        raise FileFormatError(f"policy {file} is of no known kind. Known: {kinds}.")
+    return file

@@ -1,0 +1,141 @@
+"""A policy as an ONNX file: the normaliser and the network in one graph that needs no Python to run.
+
+Input `observation`, (n, observations) float32, in the units of the metadata; output `action`, (n, actions)
+float32, in [−1, 1]. The metadata entry `pliant` is JSON: names, units and bounds of both in order, the joints, the
+period, the normaliser, and the law from an action to a command.
+"""
+
+import json
+from typing import Any, Self
+
+import numpy as np
+
+from pliant.controllers.checks import Array
+from pliant.controllers.policies.network import onnx_network
+from pliant.controllers.policies.sb3 import SB3Policy
+from pliant.controllers.policy import Policy, PolicyInfo
+from pliant.errors import FileFormatError, MismatchError, require_extra
+from pliant.files import PathLike, existing_file, write_bytes
+
+_FORMAT = 1
+_KEY = "pliant"
+_TOLERANCE = 1e-5
+_SAMPLES = 1000
+_SPREAD_LAW = "command = (low + high)/2 + (high - low)/2 * action, for each entry of info.actions"
+
+
+class OnnxPolicy(Policy):
+    """A network that onnxruntime runs; neither torch nor stable-baselines3 is needed."""
+
+    def __init__(self, session: Any, info: PolicyInfo) -> None:
+        """Wrap a session whose graph has been made by `export_onnx`."""
+        super().__init__(info)
+        self._session = session
+
+    def act(self, observation: Array) -> Array:
+        """Return the network's action."""
+        return np.asarray(self.batch(observation[None])[0])
+
+    def batch(self, observations: Array) -> Array:
+        """Return the actions, (n, actions), for many observations, (n, observations)."""
+        (action,) = self._session.run(["action"], {"observation": observations.astype(np.float32)})
+        return np.asarray(action, dtype=np.float64)
+
+    @classmethod
+    def load(cls, path: PathLike) -> Self:
+        """Read what `export_onnx` wrote.
+
+        Raises:
+            MissingFileError: no such file.
+            FileFormatError: not an ONNX file, damaged, or not one of a policy.
+            MissingExtraError: onnxruntime is not installed.
+        """
+        file = existing_file(path, "policy")
+        session = _session(file.read_bytes(), str(file))
+        label = _label(session, str(file))
+        return cls(session, PolicyInfo.from_json(label.get("info"), f"policy {file}"))
+
+
+def read_onnx_label(path: PathLike) -> dict[str, Any]:
+    """Return what an exported policy's metadata says of it. Raises as `OnnxPolicy.load`."""
+    file = existing_file(path, "policy")
+    return _label(_session(file.read_bytes(), str(file)), str(file))
+
+
+def export_onnx(policy: SB3Policy, path: PathLike) -> float:
+    """Write a policy as an ONNX file, after comparing both on random observations.
+
+    Half of them are within the bounds, the others up to ten times beyond.
+
+    Args:
+        policy: with a network of dense layers.
+        path: of the new file, written atomically.
+
+    Returns:
+        The largest difference between an action of the file and of the policy.
+
+    Raises:
+        ConfigurationError: the network has a layer that cannot be exported.
+        MismatchError: the actions differ by 1e-5 or more; nothing is written.
+        OutputError: the file cannot be written.
+        MissingExtraError: onnx or onnxruntime is not installed.
+    """
+    require_extra("onnx", "train", "exporting a policy")
+    model = onnx_network(policy)
+    label = {
+        "format": _FORMAT,
+        "info": policy.info.to_json(),
+        "normalisation": None if policy.normalisation is None else policy.normalisation.to_json(),
+        "scaling": _SPREAD_LAW,
+    }
+    entry = model.metadata_props.add()
+    entry.key, entry.value = _KEY, json.dumps(label, ensure_ascii=False)
+    content: bytes = model.SerializeToString()
+    exported = OnnxPolicy(_session(content, str(path)), policy.info)
+    difference = largest_difference(policy, exported, np.random.default_rng(0))
+    if not difference < _TOLERANCE:
+        raise MismatchError(
+            f"the exported network differs from the policy by {difference:.2g} in an action; less than "
+            f"{_TOLERANCE:g} is needed, so {path} is not written."
+        )
+    write_bytes(path, content)
+    return difference
+
+
+def largest_difference(policy: SB3Policy, exported: OnnxPolicy, random: np.random.Generator) -> float:
+    """Return the largest difference in an action on random observations, in and out of bounds."""
+    low = np.array([channel.low for channel in policy.info.observations])
+    high = np.array([channel.high for channel in policy.info.observations])
+    share = random.uniform(0.0, 1.0, (_SAMPLES, len(low)))
+    share[_SAMPLES // 2 :] = random.uniform(-9.5, 10.5, (_SAMPLES - _SAMPLES // 2, len(low)))
+    observations = (low + (high - low) * share).astype(np.float32).astype(np.float64)
+    wanted = np.array([policy.act(observation) for observation in observations])
+    return float(np.abs(exported.batch(observations) - wanted).max())
+
+
+def _session(content: bytes, where: str) -> Any:
+    runtime = require_extra("onnxruntime", "onnx", f"policy {where}")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1  # a small network gains nothing from more
+    options.log_severity_level = 3
+    try:
+        return runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's errors have no common base
+        raise FileFormatError(f"policy {where} is damaged or not an ONNX file: {error}") from error
+
+
+def _label(session: Any, where: str) -> dict[str, Any]:
+    text = session.get_modelmeta().custom_metadata_map.get(_KEY)
+    if text is None:
+        raise FileFormatError(
+            f"policy {where} is an ONNX file without the metadata {_KEY!r} (names, units, period, normalisation); "
+            "make one with pliant export."
+        )
+    try:
+        label = json.loads(text)
+        version = label["format"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise FileFormatError(f"policy {where}: its metadata lacks or garbles {error}.") from error
+    if version != _FORMAT:
+        raise FileFormatError(f"policy {where} is of format {version!r}; this Pliant reads format {_FORMAT}.")
+    return dict(label)

@@ -1,0 +1,267 @@
+"""A compiled robot whose parameters are drawn: which numbers vary, and where the model holds them."""
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from pliant.actuators import CompliantJoint, JointOnModel, Parameter
+from pliant.actuators.layout import EXPLICIT_STIFFNESS, LAW_AT, MOTOR_AT, PID_AT, SUBSTEP, TORQUE_LIMIT
+from pliant.actuators.motor import MOTOR_PARAMETERS
+from pliant.actuators.pid import PID_PARAMETERS
+from pliant.actuators.stability import check_stability, explicit_stiffness
+from pliant.envs.randomisation.distributions import Distribution, check_support
+from pliant.envs.randomisation.randomisation import Randomisation
+from pliant.errors import check_bounds, unknown_name
+from pliant.hardware.robot import Array
+
+Values = tuple[float, ...]
+"""One robot of a family: a value for each of its names."""
+
+
+class Conditions(NamedTuple):
+    """What passes between a robot and its controller, and how well."""
+
+    command_delay: float = 0.0
+    """s, whole time steps of the model."""
+    sensor_delay: float = 0.0
+    """s, whole periods of the robot."""
+    position_noise: float = 0.0
+    """Standard deviation of angles, rad."""
+    velocity_noise: float = 0.0
+    """Standard deviation of speeds, rad/s."""
+    torque_noise: float = 0.0
+    """Standard deviation of torques, N·m."""
+
+
+Place = tuple[str, tuple[int, ...]]
+"""A field of the model and an index into it."""
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number of the model that is drawn, as a factor times what it is."""
+
+    name: str
+    factor: Distribution
+    base: float
+    places: tuple[Place, ...]
+    """Where the number stands."""
+    scaled: tuple[Place, ...] = ()
+    """What grows with it."""
+
+
+class RobotFamily:
+    """Robots alike but for the parameters that a `Randomisation` draws.
+
+    The whole family shares the sub-steps of its quickest member; see `pliant.actuators.stability`.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        joints: Sequence[JointOnModel],
+        period: float,
+        conditions: Conditions,
+        randomisation: Randomisation,
+    ) -> None:
+        """Find what varies; prepares the model for the quickest robot of the family.
+
+        Args:
+            model: the robot as it is, compiled; its rows of `actuator_user` get the family's sub-steps.
+            joints: its compliant joints.
+            period: s.
+            conditions: of the robot as it is.
+            randomisation: what differs.
+
+        Raises:
+            UnknownNameError: a law, a motor or a position loop has no parameter of that name.
+            OutOfBoundsError: a parameter could be drawn outside its bounds.
+            StabilityError: the model's time step is too long for a robot that could be drawn.
+        """
+        self._numbers = [
+            *_masses(model, randomisation.mass),
+            *_frictions(model, joints, randomisation),
+            *_drives(model, joints, randomisation),
+        ]
+        self._step, self._period, self._conditions = float(model.opt.timestep), period, conditions
+        self._drawn = {
+            name: distribution
+            for name in Conditions._fields
+            if (distribution := getattr(randomisation, name)) is not None
+        }
+        self.names = (*(number.name for number in self._numbers), *self._drawn)
+        """What varies: `link1/mass` (kg), `elbow/damping` (N·m·s/rad), `elbow/k1`, `command_delay` (s), …"""
+        self.extremes = extremes(conditions, randomisation, self._step, period)
+        """The longest delays and the strongest noise that can be drawn."""
+        self.noisy = any(self.extremes[2:])
+        """Whether there may be noise at all."""
+        self.derived = randomisation.mass is not None
+        """Whether `mj_setConst` is needed after `apply`."""
+        self.fields = tuple(dict.fromkeys(field for n in self._numbers for field, _ in (*n.places, *n.scaled)))
+        """Fields of the model that differ."""
+        self._scaled = {field: getattr(model, field).copy() for n in self._numbers for field, _ in n.scaled}
+        self.longest_delays: Array = model.actuator_delay.copy()
+        """Of each actuator's controls, s, (nu,)."""
+        self._own_delay = self.longest_delays - self.extremes.command_delay
+        if "command_delay" in self._drawn:
+            self.fields += ("actuator_delay",)
+        _prepare(model, joints, randomisation)
+
+    def draw(self, random: np.random.Generator) -> Values:
+        """Return the values of one robot, in the order of `names`."""
+        numbers = [number.base * number.factor.draw(random) for number in self._numbers]
+        drawn = (_rounded(name, d.draw(random), self._step, self._period) for name, d in self._drawn.items())
+        return (*numbers, *drawn)
+
+    def apply(self, values: Values, model: Mapping[str, Array]) -> None:
+        """Write the values of one robot.
+
+        Args:
+            values: from `draw`.
+            model: arrays of the fields in `fields`, in the model's shapes, written.
+        """
+        for number, value in zip(self._numbers, values, strict=False):
+            for field, index in number.places:
+                model[field][index] = value
+            for field, index in number.scaled:
+                model[field][index] = self._scaled[field][index] * (value / number.base)
+        if "command_delay" in self._drawn:
+            model["actuator_delay"][:] = self._delays(self.conditions(values).command_delay)
+
+    def conditions(self, values: Values) -> Conditions:
+        """Return the delays and the noise of one robot."""
+        return self._conditions._replace(**dict(zip(self._drawn, values[len(self._numbers) :], strict=True)))
+
+    def _delays(self, command_delay: float) -> Array:
+        """What MuJoCo is told so that controls come late by whole steps, from a buffer for longer delays.
+
+        It looks for the newest sample that is old enough, so half a step less keeps rounding out of it.
+        """
+        steps = np.ceil((self._own_delay + command_delay) / self._step - 1e-6)
+        delays: Array = np.maximum(steps - 0.5, 0.0) * self._step
+        return delays
+
+
+def extremes(conditions: Conditions, randomisation: Randomisation, step: float, period: float) -> Conditions:
+    """Return the longest delays and the strongest noise that can be drawn.
+
+    Args:
+        conditions: of the robot as it is, for what is not drawn.
+        randomisation: what is.
+        step: time step of the model, s.
+        period: of the robot, s.
+    """
+    found = {}
+    for name in Conditions._fields:
+        distribution: Distribution | None = getattr(randomisation, name)
+        if distribution is not None:
+            found[name] = _rounded(name, distribution.bounds[1], step, period)
+    return conditions._replace(**found)
+
+
+def _rounded(name: str, value: float, step: float, period: float) -> float:
+    """A delay as a whole number of time steps or periods; noise as it is."""
+    unit = {"command_delay": step, "sensor_delay": period}.get(name)
+    return value if unit is None else round(value / unit) * unit
+
+
+def _masses(model: mujoco.MjModel, factor: Distribution | None) -> Iterator[_Number]:
+    """Masses of the bodies that move, with their inertias."""
+    for body in range(model.nbody if factor is not None else 0):
+        mass = float(model.body_mass[body])
+        if model.body_weldid[body] and mass > 0.0:
+            assert factor is not None
+            name = model.body(body).name or f"body{body}"
+            scaled = tuple(("body_inertia", (body, axis)) for axis in range(3))
+            yield _Number(f"{name}/mass", factor, mass, (("body_mass", (body,)),), scaled)
+
+
+def _frictions(
+    model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisation: Randomisation
+) -> Iterator[_Number]:
+    """Viscous and dry friction of the joints."""
+    for joint in joints:
+        dof = int(model.jnt_dofadr[joint.joint])
+        for kind, field in (("damping", "dof_damping"), ("friction", "dof_frictionloss")):
+            factor: Distribution | None = getattr(randomisation, kind)
+            if factor is not None:
+                base = float(getattr(model, field)[dof])
+                yield _Number(f"{joint.name}/{kind}", factor, base, ((field, (dof,)),))
+
+
+def _drives(
+    model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisation: Randomisation
+) -> Iterator[_Number]:
+    """Springs, motors and position loops of the joints: numbers in their rows of `actuator_user`."""
+    for joint in joints:
+        law = joint.description.law.law
+        groups = (
+            (f"law {law.name!r}", law.parameters, LAW_AT, randomisation.law, ""),
+            ("motor", MOTOR_PARAMETERS, MOTOR_AT, randomisation.motor, "motor_"),
+            ("PID", PID_PARAMETERS, PID_AT, randomisation.pid, ""),
+        )
+        actuator = joint.actuators[0]
+        for owner, parameters, at, factors, prefix in groups:
+            known = {parameter.name: k for k, parameter in enumerate(parameters)}
+            for name, factor in factors.items():
+                if name not in known:
+                    raise unknown_name("parameter", name, known, f"{owner} of joint {joint.name!r}")
+                columns = [at + known[name]]
+                if prefix and name == "torque_limit":
+                    columns.append(TORQUE_LIMIT)
+                base = float(model.actuator_user[actuator, columns[0]])
+                what = f"{owner} of joint {joint.name!r}: {name}"
+                _check_factor(what, factor, base, parameters[known[name]])
+                places = tuple(("actuator_user", (actuator, column)) for column in columns)
+                yield _Number(f"{joint.name}/{prefix}{name}", factor, base, places)
+
+
+def _check_factor(what: str, factor: Distribution, base: float, parameter: Parameter) -> None:
+    """Raise `OutOfBoundsError` if base·factor can leave the parameter's bounds."""
+    check_support(f"{what}, factor", factor, 0.0, 1e6)
+    for bound in factor.bounds:
+        check_bounds(what, base * bound, parameter.low, parameter.high, parameter.unit)
+
+
+def _prepare(model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisation: Randomisation) -> None:
+    """Check the time step for the quickest robot of the family, and give the joints' rows what it needs."""
+    quickest = copy.copy(model)
+    if randomisation.mass is not None:
+        lowest = randomisation.mass.bounds[0]
+        quickest.body_mass[:] *= lowest
+        quickest.body_inertia[:] *= lowest
+        mujoco.mj_setConst(quickest, mujoco.MjData(quickest))
+    descriptions = [_quickest(joint.description, randomisation) for joint in joints]
+    check_stability(quickest, [(j.name, d, j.joint) for j, d in zip(joints, descriptions, strict=True)])
+    for joint, description in zip(joints, descriptions, strict=True):
+        row = model.actuator_user[joint.actuators[0]]
+        row[SUBSTEP] = min(row[SUBSTEP], description.substep)
+        if description.implicit:
+            row[EXPLICIT_STIFFNESS] = explicit_stiffness(quickest, joint.joint)
+
+
+def _quickest(joint: CompliantJoint, randomisation: Randomisation) -> CompliantJoint:
+    """The joint with the stiffest spring, lightest motor and highest gains, its preset's range as it is.
+
+    A parameter at a time is set to the bound that makes the spring stiffer.
+
+    Raises:
+        OutOfBoundsError: a parameter that could be drawn does not allow the range of the preset.
+    """
+    if joint.law.preset is not None:
+        joint = replace(joint, preset_range=joint.preset_bounds)
+    for name, factor in randomisation.law.items():
+        values = joint.law.parameters
+        bounds = [joint.law.law("default", **{**values, name: values[name] * bound}) for bound in factor.bounds]
+        joint = max((replace(joint, law=law) for law in bounds), key=lambda candidate: candidate.stiffest)
+    motor = {
+        name: getattr(joint.motor, name) * factor.bounds[0 if name == "inertia" else 1]
+        for name, factor in randomisation.motor.items()
+    }
+    assert joint.pid is not None
+    pid = {name: getattr(joint.pid, name) * factor.bounds[1] for name, factor in randomisation.pid.items()}
+    return replace(joint, motor=replace(joint.motor, **motor), pid=replace(joint.pid, **pid))

@@ -1,0 +1,214 @@
+"""Many copies of a simulated robot, stepped together by `mujoco.batch.Batch`."""
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch, SimulationError
+from numpy.typing import NDArray
+
+from pliant.actuators import Backend, Mode, install
+from pliant.envs.measuring import diverged
+from pliant.envs.randomisation.family import Conditions, Values
+from pliant.envs.resting import resting_act
+from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.vector.delay_line import DelayLine
+from pliant.envs.vector.noise import NoiseStreams
+from pliant.envs.vector.sensors import BatchSensors
+from pliant.errors import ConfigurationError, check_bounds, unknown_name
+from pliant.hardware.robot import Array
+
+Index = NDArray[np.intp]
+"""Which robots, ascending, (k,)."""
+
+
+class SimulatedRobots:
+    """n robots like one `SimulatedRobot`; each does to the last bit what that one would do with its seed.
+
+    A robot that diverges stays as it is until it is reset; the others go on. None moves before its first reset.
+    """
+
+    def __init__(self, robot: SimulatedRobot, n: int, threads: int = 0) -> None:
+        """Copy a robot, which is reset for it.
+
+        Args:
+            robot: the original; its model must not be changed afterwards.
+            n: how many.
+            threads: that step them; 0: as many as there are CPUs.
+
+        Raises:
+            ConfigurationError: the Python back end is in force, which `Batch` cannot run.
+            OutOfBoundsError: n or threads.
+        """
+        check_bounds("number of robots", n, 1, 1e7)
+        check_bounds("threads", threads, 0, 1e4)
+        self.info, self.plan, self._family, self._robot = robot.info, robot.plan, robot.plan.family, robot
+        self._install()
+        robot.connect()
+        self.start, self._rest_control = robot.get_state().integration, robot.data.ctrl.tolist()
+        self._batch = Batch(self.plan.bare, n, threads)
+        self.values: list[Values] = [()] * n
+        """What was drawn of each robot, in the order of `names`."""
+        self.names = self._family.names
+        """Which parameters are drawn."""
+        self._qpos, self._control = self._batch.bind("qpos"), self._batch.bind("ctrl")
+        self._low, self._high = self.info.low, self.info.high
+        self._expanded = {name: self._batch.expand(name) for name in self._family.fields}
+        self._make_lines(n)
+        self._sensors = BatchSensors(
+            self._batch,
+            self.plan.joints,
+            self.plan.layout,
+            self._in_force,
+            self._expanded.get("actuator_user"),
+        )
+        self._deviations = np.zeros_like(self._sensors.values)
+        self._noise = NoiseStreams(*self._deviations.shape) if self._family.noisy else None
+        if not self.names:
+            self._set_conditions(slice(None), self._family.conditions(()))
+
+    def _make_lines(self, n: int) -> None:
+        """Make the lines that commands and measurements travel along, where there is a delay at all."""
+        slowest = int(self._command_lag(self._family.longest_delays).max())
+        self._commands = DelayLine(n, self._control.shape[1], slowest) if slowest else None
+        self._in_force = self._control if self._commands is None else np.zeros_like(self._control)
+        lag = round(self._family.extremes.sensor_delay / self.info.period)
+        width = 3 * len(self.info.joints) + len(self.plan.columns)
+        self._measured = DelayLine(n, width, lag) if lag else None
+
+    def reset(self, index: Index, seeds: Sequence[int], positions: Array, reading: Array, command: Array) -> None:
+        """Put robots to rest, as `SimulatedRobot.reset` does, and read them.
+
+        Args:
+            index: which.
+            seeds: of each, (k,).
+            positions: link angles of each, (k, joints), rad.
+            reading: positions, velocities and torques, (n, 3·joints), written where `index` says.
+            command: in force, (n, columns), written likewise.
+        """
+        self._install()
+        self._batch.reset(index, stage=int(mujoco.mjtStage.mjSTAGE_NONE))  # forgets its warnings
+        self._batch.state[index] = self.start
+        self._qpos[np.ix_(index, self.plan.positions)] = positions
+        self._rest_motors(index, positions)
+        if self.names or self._noise is not None:
+            self._draw(index, [np.random.default_rng(seed) for seed in seeds])
+        self._begin_lines(index)
+        command[index] = self.info.rest
+        values = self._measure(index)
+        reading[index] = values[:, : reading.shape[1]]
+        if self._measured is not None:
+            self._measured.fill(index, np.hstack([reading[index], command[index]]))
+
+    def send(self, index: Index, command: Array, reading: Array) -> dict[int, str]:
+        """Limit commands to their bounds, hold them for one period, and read the robots.
+
+        Args:
+            index: which robots; the others stay as they are.
+            command: finite, (n, columns); afterwards what is in force where it was measured.
+            reading: positions, velocities and torques, (n, 3·joints), written; not finite where a robot failed.
+
+        Returns:
+            The reasons why robots failed in this period, by number.
+        """
+        np.clip(command, self._low, self._high, out=command)
+        self._control[np.ix_(index, self.plan.columns)] = command[index]
+        failures = self._step(index)
+        if self._commands is not None:
+            self._commands.push(self._control)
+            self._in_force[:] = self._commands.late()
+        reading[index] = self._measure(index)[:, : reading.shape[1]]
+        for i in index[~self._sensors.sound[index]].tolist():
+            time = float(self._batch.bind("time")[i])
+            failures.setdefault(i, diverged(self.info.name, time, self._sensors.counts[i]))
+        if self._measured is not None:
+            self._measured.push(np.hstack([reading, command]))
+            late = self._measured.late()
+            reading[:], command[:] = late[:, : reading.shape[1]], late[:, reading.shape[1] :]
+        return failures
+
+    def parameters(self, i: int) -> dict[str, float]:
+        """Return what was drawn of robot i, by name; empty before its first reset."""
+        return dict(zip(self.names, self.values[i], strict=False))
+
+    def apply_torque(self, i: int, joint: str, torque: float) -> None:
+        """Apply an external torque to a joint of robot i; see `SimulatedRobot.apply_torque`."""
+        if joint not in self.info.joints:
+            raise unknown_name("joint", joint, self.info.joints, f"robot {self.info.name!r}")
+        value = check_bounds(f"external torque on joint {joint!r}", torque, -1e300, 1e300, "N·m")
+        self._batch.bind("qfrc_applied")[i, self.plan.model.joint(joint).dofadr[0]] = value
+
+    def show(self, i: int) -> None:
+        """Copy the state of robot i into the data of the original, to draw it."""
+        state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+        mujoco.mj_setState(self.plan.model, self._robot.data, self._batch.state[i], state)
+
+    def _install(self) -> None:
+        if install(self.plan.backend) is Backend.PYTHON:
+            raise ConfigurationError(
+                'many robots are stepped by mujoco.batch, which runs compiled joints only: use backend="native".'
+            )
+
+    def _step(self, index: Index) -> dict[int, str]:
+        """Step robots through a period; returns what MuJoCo raised, by robot."""
+        try:
+            self._batch.step(index if len(index) < self._batch.nsim else None, nstep=self.plan.substeps)
+        except SimulationError as error:
+            name = self.info.name
+            return {i: f"simulated robot {name!r} failed: {self._batch.error(i)}" for i in error.ids.tolist()}
+        return {}
+
+    def _measure(self, index: Index) -> Array:
+        """Return what the sensors of robots take now, noise included, (k, size)."""
+        self._sensors.read(index)
+        values = self._sensors.values[index]
+        if self._noise is not None:
+            values += self._deviations[index] * self._noise.draw(index)
+        return values
+
+    def _draw(self, index: Index, random: Sequence[np.random.Generator]) -> None:
+        """Draw robots' parameters, each from its own generator, which goes on as its noise."""
+        for i, generator in zip(index.tolist() if self.names else (), random, strict=False):
+            self.values[i] = values = self._family.draw(generator)
+            self._family.apply(values, {name: rows[i] for name, rows in self._expanded.items()})
+            self._set_conditions(i, self._family.conditions(values))
+        if self._family.derived:
+            self._batch.set_const(index)
+        if self._noise is not None:
+            self._noise.restart(index, random)
+
+    def _set_conditions(self, which: int | slice, conditions: Conditions) -> None:
+        self._deviations[which] = self.plan.layout.deviations(*conditions[2:])
+        if self._measured is not None:
+            self._measured.lag[which] = round(conditions.sensor_delay / self.info.period)
+
+    def _rest_motors(self, index: Index, positions: Array) -> None:
+        """In mode 4 motors rest where the link is; in all others it makes no difference to them."""
+        model, act = self.plan.model, self._batch.bind("act")
+        for j, joint in enumerate(self.plan.joints):
+            if joint.description.mode is not Mode.MOTOR_TORQUES:
+                continue
+            first = joint.actuators[0]
+            at, size = (int(a[first]) for a in (model.actuator_actadr, model.actuator_actnum))
+            rest = [self._rest_control[actuator] for actuator in joint.actuators]
+            for i, position in zip(index.tolist(), positions[:, j].tolist(), strict=True):
+                act[i, at : at + size] = resting_act(joint.description, position, rest)
+
+    def _begin_lines(self, index: Index) -> None:
+        """Let commands of robots be as if the resting one had always been in force."""
+        if self._commands is None:
+            return
+        delay = self._expanded.get("actuator_delay")
+        shared = self.plan.model.actuator_delay
+        self._commands.lag[index] = self._command_lag(shared if delay is None else delay[index])
+        self._commands.fill(index, self._control[index])
+        self._in_force[index] = self._control[index]
+
+    def _command_lag(self, delay: Array) -> NDArray[np.intp]:
+        """Periods by which the control in force at the end of a period is older than the newest, (…, nu).
+
+        It is the one given a step before, or as many steps as the delay is long.
+        """
+        steps = np.maximum(np.ceil(delay / float(self.plan.model.opt.timestep) - 1e-6), 1.0)
+        lag: NDArray[np.intp] = (np.ceil(steps / self.plan.substeps) - 1.0).astype(np.intp)
+        return lag

@@ -1,0 +1,151 @@
+"""What is drawn of a robot, and where it ends up in the model."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from pliant.actuators import CompliantJoint, Motor, StabilityError, find_law
+from pliant.actuators.layout import LAW_AT, MOTOR_AT, PID_AT, SUBSTEP, TORQUE_LIMIT
+from pliant.envs import SimulatedRobot
+from pliant.envs.models.arm2 import arm2
+from pliant.envs.models.rig1 import rig1
+from pliant.envs.randomisation import Choice, Randomisation, Uniform
+from pliant.errors import OutOfBoundsError, UnknownNameError
+
+
+def arm(timestep: float = 1e-3, joint: CompliantJoint | None = None, **drawn) -> SimulatedRobot:
+    joints = None if joint is None else (joint, joint)
+    model = arm2(joints, timestep=timestep)
+    return SimulatedRobot(model, 0.02, randomisation=Randomisation(**drawn), seed=0)
+
+
+def fixed(value: float) -> Choice:
+    return Choice([value])
+
+
+def test_every_name_is_recorded_with_the_value_that_is_in_the_model():
+    robot = arm(
+        mass=Uniform(0.8, 1.2),
+        damping=Uniform(0.5, 2.0),
+        friction=Uniform(0.5, 2.0),
+        law={"k1": Uniform(0.8, 1.2)},
+        motor={"torque_limit": Uniform(0.5, 1.0)},
+        pid={"kp": Uniform(0.5, 1.5)},
+    )
+    model, nominal = robot.model, {f: getattr(robot.model, f).copy() for f in ("body_mass", "body_inertia")}
+    robot.connect()
+    read = robot.parameters
+    row = {name: model.actuator_user[model.actuator(f"{name}/equilibrium").id] for name in ("shoulder", "elbow")}
+    for number, name in enumerate(("shoulder", "elbow")):
+        dof = model.joint(name).dofadr[0]
+        assert read[f"{name}/damping"] == model.dof_damping[dof]
+        assert read[f"{name}/friction"] == model.dof_frictionloss[dof]
+        assert read[f"{name}/k1"] == row[name][LAW_AT]
+        assert read[f"{name}/kp"] == row[name][PID_AT]
+        assert read[f"{name}/motor_torque_limit"] == row[name][MOTOR_AT + 2] == row[name][TORQUE_LIMIT]
+        body = f"link{number + 1}"
+        assert read[f"{body}/mass"] == model.body(body).mass[0]
+        growth = model.body(body).mass[0] / nominal["body_mass"][model.body(body).id]
+        np.testing.assert_allclose(
+            model.body(body).inertia, growth * nominal["body_inertia"][model.body(body).id], rtol=1e-12
+        )
+    assert len(read) == 2 + 2 * (2 + 1 + 1 + 1)
+    assert len(set(read.values())) == len(read)
+
+
+def test_mujocos_derived_constants_follow_the_masses():
+    robot = arm(mass=fixed(1.3))
+    robot.connect()
+    derived = robot.model.dof_invweight0.copy()
+    again = mujoco.MjData(robot.model)
+    mujoco.mj_setConst(robot.model, again)
+    np.testing.assert_array_equal(derived, robot.model.dof_invweight0)
+    plain = arm()
+    assert (derived < plain.model.dof_invweight0).all()
+
+
+def test_a_heavier_link_falls_with_its_period():
+    """A pendulum's small oscillation: ω² = (m·g·l + K)/(m·l²) falls with the mass on the same spring."""
+    periods = []
+    for factor in (1.0, 4.0):
+        joint = CompliantJoint(find_law("sea")(k=0.5), 3)
+        robot = SimulatedRobot(
+            rig1(joint, damping=0.0), 0.001, randomisation=Randomisation(mass=fixed(factor)), seed=0
+        )
+        robot.connect()
+        robot.reset(position=[0.05])
+        q = robot.rollout(np.zeros((600, 1))).position[:, 0]
+        crossings = np.flatnonzero((q[:-1] > 0) != (q[1:] > 0))
+        periods.append(2 * np.diff(crossings).mean() * 1e-3)
+    mass, length, g = 0.2 * np.array([1.0, 4.0]), 0.04, 9.81
+    expected = 2 * np.pi / np.sqrt((mass * g * length + 0.5) / (mass * length**2))
+    np.testing.assert_allclose(periods, expected, rtol=0.02)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 7, 20, 33])
+def test_a_drawn_delay_is_that_many_steps_exactly(steps):
+    """However long the buffer for longer ones, and however long the run."""
+    delay = steps * 1e-3
+    drawn = SimulatedRobot(
+        rig1(), 0.02, randomisation=Randomisation(command_delay=Choice([delay, 0.05], [1, 0])), seed=0
+    )
+    same = SimulatedRobot(rig1(), 0.02, command_delay=delay)
+    commands = np.random.default_rng(0).uniform(-0.5, 0.5, (150, 2))
+    motions = []
+    for robot in (drawn, same):
+        robot.connect()
+        motions.append(robot.rollout(commands))
+    assert drawn.parameters == {"command_delay": pytest.approx(delay)}
+    assert motions[0].position.tobytes() == motions[1].position.tobytes()
+    assert motions[0].torque.tobytes() == motions[1].torque.tobytes()
+
+
+def test_delays_and_noise_take_the_place_of_the_robots_own():
+    robot = SimulatedRobot(
+        rig1(),
+        0.02,
+        sensor_delay=0.1,
+        position_noise=1.0,
+        randomisation=Randomisation(sensor_delay=fixed(0.029), position_noise=fixed(0.0)),
+    )
+    robot.connect()
+    robot.send([0.3, 0.0])
+    first = robot.read().position
+    assert robot.parameters == {"sensor_delay": 0.02, "position_noise": 0.0}
+    assert first[0] == 0.0
+    robot.send([0.3, 0.0])
+    assert robot.read().time == pytest.approx(0.02)
+
+
+def test_names_that_a_joint_does_not_have_are_refused():
+    with pytest.raises(UnknownNameError, match=r"'k' in law 'qbmove' of joint 'shoulder'.*Valid: k1, a1"):
+        arm(law={"k": fixed(1.0)})
+    with pytest.raises(UnknownNameError, match=r"'inertias' in motor of joint 'shoulder'.*Did you mean 'inertia'"):
+        arm(motor={"inertias": fixed(1.0)})
+    with pytest.raises(UnknownNameError, match="'k_p' in PID of joint 'shoulder'"):
+        arm(pid={"k_p": fixed(1.0)})
+
+
+def test_values_that_could_leave_their_bounds_are_refused():
+    with pytest.raises(OutOfBoundsError, match="law 'qbmove' of joint 'shoulder': max_deflection"):
+        arm(law={"max_deflection": Uniform(0.9, 3.0)})
+    with pytest.raises(OutOfBoundsError, match="preset range"):
+        arm(law={"max_deflection": Uniform(0.5, 1.0)})
+    with pytest.raises(OutOfBoundsError, match="motor of joint 'shoulder': inertia, factor"):
+        arm(motor={"inertia": Uniform(-1.0, 1.0)})
+
+
+def test_a_robot_that_the_time_step_could_not_carry_is_refused_beforehand():
+    joint = CompliantJoint(find_law("sea")(k=100.0), 6)
+    arm(joint=joint, law={"k": Uniform(0.5, 1.2)})
+    with pytest.raises(StabilityError, match="joint 'elbow'"):
+        arm(joint=joint, law={"k": Uniform(0.5, 40.0)})
+    with pytest.raises(StabilityError, match="joint 'elbow'"):
+        arm(joint=joint, mass=Uniform(0.01, 1.0))
+
+
+def test_the_family_takes_the_substeps_of_its_quickest_member():
+    joint = CompliantJoint(find_law("sea")(k=20.0), 6, motor=Motor(inertia=1e-4))
+    plain, lighter = arm(joint=joint), arm(joint=joint, motor={"inertia": Uniform(0.25, 1.0)})
+    shares = [robot.model.actuator_user[0, SUBSTEP] for robot in (plain, lighter)]
+    assert shares[1] == pytest.approx(shares[0] / 2)

@@ -1,0 +1,50 @@
+"""Many robots against one: states, commands in force and pictures, beyond what environments show."""
+
+import numpy as np
+import pytest
+
+from pliant.actuators import CompliantJoint
+from pliant.envs import SimulatedRobot
+from pliant.envs.models.rig1 import rig1
+from pliant.envs.vector import SimulatedRobots
+
+
+def run(robots: SimulatedRobots, n: int, seeds, commands) -> tuple[np.ndarray, np.ndarray]:
+    """Readings and commands in force at every instant, (instants, n, …)."""
+    joints, columns = len(robots.info.joints), len(robots.info.command)
+    reading, command = np.zeros((n, 3 * joints)), np.zeros((n, columns))
+    everyone = np.arange(n)
+    robots.reset(everyone, seeds, np.full((n, joints), 0.1), reading, command)
+    readings, in_force = [reading.copy()], [command.copy()]
+    for given in commands:
+        command[:] = given
+        assert robots.send(everyone, command, reading) == {}
+        readings.append(reading.copy())
+        in_force.append(command.copy())
+    return np.array(readings), np.array(in_force)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.003, 0.02, 0.045])
+@pytest.mark.parametrize("joint_delay", [0.0, 0.007])
+def test_what_is_read_under_delays_is_what_one_robot_reads(delay, joint_delay):
+    """The torque read at the end of a period is that of the control then in force, old or new."""
+    model = rig1(CompliantJoint("qbmove", 3, delay=joint_delay))
+    options = {"period": 0.02, "command_delay": delay, "sensor_delay": 0.02, "torque_noise": 0.01}
+    commands = np.random.default_rng(1).uniform(-0.8, 0.8, (12, 3, 2))
+    robots = SimulatedRobots(SimulatedRobot(model, **options), 3)
+    readings, in_force = run(robots, 3, [5, 6, 7], commands)
+    for i in range(3):
+        with SimulatedRobot(model, **options) as alone:
+            alone.reset(seed=5 + i, position=[0.1])
+            motion = alone.rollout(commands[:, i])
+        assert readings[:, i].tobytes() == np.hstack([motion.position, motion.velocity, motion.torque]).tobytes()
+        assert in_force[:, i].tobytes() == motion.command.tobytes()
+
+
+def test_robots_that_are_not_sent_to_stay_as_they_are():
+    robots = SimulatedRobots(SimulatedRobot(rig1(), 0.02), 3)
+    run(robots, 3, [0, 0, 0], [])
+    before = robots._batch.state.copy()
+    robots.send(np.array([1]), np.full((3, 2), 0.3), np.zeros((3, 3)))
+    after = robots._batch.state
+    assert [after[i].tobytes() == before[i].tobytes() for i in range(3)] == [True, False, True]
