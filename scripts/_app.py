@@ -9,7 +9,17 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from pliant.errors import PliantError
+from pliant.errors import PliantError, require_extra
+
+_PLUGINS = {
+    "hydra/launcher=joblib": ("hydra_joblib_launcher", "sweep"),
+    "hydra/launcher=submitit_local": ("hydra_submitit_launcher", "sweep"),
+    "hydra/launcher=submitit_slurm": ("hydra_submitit_launcher", "sweep"),
+    "hydra/launcher=ray": ("hydra_ray_launcher", "ray"),
+    "hydra/sweeper=optuna": ("hydra_optuna_sweeper", "sweep"),
+    "hydra/sweeper=search": ("hydra_optuna_sweeper", "sweep"),
+}
+"""Choices that Hydra does not know without a plugin: its package in `hydra_plugins`, and our extra."""
 
 
 @contextmanager
@@ -41,6 +51,10 @@ def run(job: Callable[[DictConfig], Any], config_name: str) -> None:
 
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach us instead of being printed by Hydra
     with explained_errors():
+        for choice in sys.argv[1:]:
+            if choice in _PLUGINS:
+                plugin, extra = _PLUGINS[choice]
+                require_extra(f"hydra_plugins.{plugin}", extra, choice)
         hydra.main(version_base="1.3", config_path="pkg://pliant.conf", config_name=config_name)(job)()
 
 

@@ -29,10 +29,16 @@ def collect(folder: Path) -> list[Job]:
     jobs = [path for path in folder.iterdir() if (path / ".hydra" / "overrides.yaml").is_file()]
     for job in sorted(jobs, key=lambda path: (len(path.name), path.name)):
         overrides: Any = OmegaConf.to_container(OmegaConf.load(job / ".hydra" / "overrides.yaml"))
-        pairs = dict(str(override).split("=", 1) for override in overrides)
+        pairs = {key: value for key, _, value in (str(override).partition("=") for override in overrides)}
         metrics = job / "metrics.json"
         found.append(Job(job.name, pairs, json.loads(metrics.read_text()) if metrics.is_file() else {}))
     return found
+
+
+def varied(jobs: Sequence[Job]) -> list[str]:
+    """Return the settings that differ from job to job; all of them if none does."""
+    names = list(dict.fromkeys(name for job in jobs for name in job.overrides))
+    return [name for name in names if len({job.overrides.get(name) for job in jobs}) > 1] or names
 
 
 class SweepSummary(Callback):
@@ -49,8 +55,7 @@ class SweepSummary(Callback):
 
         folder = Path(config.hydra.sweep.dir)
         jobs = collect(folder)
-        varied = sorted({name for job in jobs for name in job.overrides})
-        names = ["job", *varied, *self._columns]
+        names = ["job", *varied(jobs), *self._columns]
         rows = [{"job": job.name, **job.metrics, **job.overrides} for job in jobs]
         table = Table(*names, title=f"Sweep {folder}")
         for row in rows:

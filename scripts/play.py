@@ -1,0 +1,84 @@
+"""Watch a policy: in a window, as a film, or in numbers."""
+
+import os
+import sys
+from pathlib import Path
+
+from omegaconf import DictConfig
+from rich.console import Console
+
+from pliant.errors import check_bounds
+from pliant.scripts import _app
+from pliant.scripts._environments import Env, make_environment, offered
+from pliant.scripts._evaluation import Episode, run_episode, summary
+from pliant.scripts._film import film_format, save_film
+from pliant.scripts._policies import find_policy, named_policy
+
+
+def render_mode(config: DictConfig) -> str | None:
+    """How to draw: for a film if one is asked for, else in a window if there is, or must be, one."""
+    if config.video is not None:
+        return "rgb_array"
+    display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    return "human" if config.window or (config.window is None and display) else None
+
+
+def show(episode: Episode, console: Console) -> None:
+    """Print an episode's line."""
+    verdict = f"failed: {episode.failure}" if episode.failure else ("success" if episode.success else "no success")
+    console.print(
+        f"{episode.seed:10}  {episode.reward:9.2f}  {episode.length:7}  {verdict}", highlight=False, soft_wrap=True
+    )
+
+
+def job(config: DictConfig) -> None:
+    """Play some episodes and print what came of them."""
+    console, mode = Console(), render_mode(config)
+    video = None if config.video is None else Path(config.video)
+    if video is not None:
+        film_format(video)
+    check_bounds("episodes", config.episodes, 1, 10**9)
+    options = {} if mode is None else {"width": int(config.width), "height": int(config.height)}
+    env = make_environment(config, mode, **options)
+    policy = find_policy(str(config.policy), offered(env), int(config.seed))
+    frames: list[object] = []
+    console.print(f"{'seed':>10}  {'reward':>9}  {'periods':>7}")
+    try:
+        episodes = []
+        for k in range(int(config.episodes)):
+            take = (lambda: frames.append(env.render())) if video is not None else _nothing
+            episodes.append(run_episode(policy, env, int(config.seed) + k, take))
+            show(episodes[-1], console)
+    except KeyboardInterrupt:
+        console.print("interrupted")
+    finally:
+        env.close()
+    _conclude(config, env, episodes, frames, console)
+
+
+def _conclude(
+    config: DictConfig, env: Env, episodes: list[Episode], frames: list[object], console: Console
+) -> None:
+    if frames:
+        save_film(Path(config.video), frames, float(env.metadata["render_fps"]))  # type: ignore[arg-type]
+        console.print(f"film: {config.video}", soft_wrap=True)
+    elif config.video is None and config.window is None and render_mode(config) is None:
+        console.print("no display here: window=true says why, video=film.webp draws without one")
+    if len(episodes) > 1:
+        found = summary(episodes)
+        console.print(f"{found['success_rate']:.0%} success, reward {found['reward_mean']:.2f} on average")
+
+
+def _nothing() -> None:
+    pass
+
+
+def main() -> None:
+    """Run the verb on the command line's arguments."""
+    with _app.explained_errors():
+        sys.argv[1:] = named_policy(sys.argv[1:])
+    _app.run(job, "play")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Sum a sweep or a search up: table, best run, parallel coordinates and learning curves."""
+
+import argparse
+import webbrowser
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from pliant.errors import MissingFileError
+from pliant.files import write_json
+from pliant.scripts import _app
+from pliant.scripts._sweep import collect
+from pliant.scripts._sweep_report import Sweep, text, write_report
+
+_EPILOG = """\
+A sweep is run by the verb that is varied, with --multirun:
+  pliant ilc --multirun ilc.gain=0.3,0.5,0.7 robot.preset=0.2,0.6
+  pliant train --multirun algo.gamma=0.97,0.98 seed=0,1 hydra/launcher=joblib
+  pliant train --multirun hydra/sweeper=search 'algo.learning_rate.start=tag(log, interval(1e-4, 3e-3))'
+"""
+
+
+def show(sweep: Sweep, console: Console) -> None:
+    """Print the table and the best run."""
+    table = Table("job", *sweep.varied, *sweep.numbers, title=f"Sweep {sweep.folder}")
+    best = sweep.best
+    for job in sweep.jobs:
+        cells = (job.name, *(job.overrides.get(name, "") for name in sweep.varied))
+        numbers = (text(job.metrics.get(name, "–" if job.metrics else "unfinished")) for name in sweep.numbers)
+        table.add_row(*cells, *numbers, style="bold green" if job is best else None)
+    console.print(table)
+    if best is not None:
+        console.print(
+            f"best {sweep.metric}: {text(best.metrics[sweep.metric])}, job {best.name} ({sweep.settings(best)})"
+        )
+
+
+def main() -> None:
+    """Sum up the folder on the command line."""
+    parser = argparse.ArgumentParser(
+        prog="pliant sweep",
+        description=__doc__,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("folder", type=Path, metavar="SWEEPFOLDER", help="of a --multirun")
+    parser.add_argument("--metric", help="number of metrics.json that counts; by default the verb's own")
+    direction = parser.add_mutually_exclusive_group()
+    direction.add_argument("--maximise", action="store_true", help="the largest is best")
+    direction.add_argument("--minimise", action="store_true", help="the smallest is best")
+    parser.add_argument("--open", action="store_true", help="show the report in a browser")
+    options = parser.parse_args()
+    with _app.explained_errors():
+        folder: Path = options.folder
+        if not folder.is_dir():
+            raise MissingFileError(f"sweep folder {folder} does not exist; looked from {Path.cwd()}.")
+        sign = 1.0 if options.maximise else -1.0 if options.minimise else None
+        sweep = Sweep.of(folder, collect(folder), options.metric, sign)
+        console = Console(soft_wrap=True)
+        show(sweep, console)
+        write_json(folder / "summary.json", [job._asdict() for job in sweep.jobs])
+        report = write_report(sweep)
+        if report is not None:
+            console.print(f"report: {report}")
+            if options.open:
+                webbrowser.open(report.resolve().as_uri())
+
+
+if __name__ == "__main__":
+    main()

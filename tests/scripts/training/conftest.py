@@ -1,0 +1,77 @@
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+collect_ignore_glob = [] if importlib.util.find_spec("stable_baselines3") else ["test_*.py"]
+
+
+@pytest.fixture
+def verb(tmp_path, monkeypatch, capfd):
+    """Runs a verb in this process, in a folder of its own; returns exit status, output and error output."""
+
+    def run(name, *arguments):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", [f"pliant {name}", *map(str, arguments)])
+        module = importlib.import_module(f"pliant.scripts.{name}")
+        capfd.readouterr()
+        try:
+            module.main()
+            status = 0
+        except SystemExit as exit_:
+            status = exit_.code
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err
+        return status, out, err
+
+    return run
+
+
+TINY = (
+    "env=joint",
+    "task.duration=0.3",
+    "task.hold=0.04",
+    "task.tolerance=0.4",
+    "n_envs=2",
+    "evaluation.episodes=3",
+    "algo.policy_kwargs.net_arch=[8]",
+    "report.write=false",
+    "logging.to=[csv]",
+)
+ON = ("algo=ppo", "algo.n_steps=32", "algo.batch_size=32", "algo.n_epochs=2")
+OFF = ("algo.learning_starts=32", "algo.batch_size=16", "algo.train_freq=16", "algo.gradient_steps=4")
+
+
+@pytest.fixture(scope="session")
+def tiny():
+    """Overrides, by algorithm, that make training a matter of a second, with episodes that end both ways.
+
+    A rollout of PPO is 64 steps, one of the others 32.
+    """
+    return {
+        name: (*TINY, *(ON if name == "ppo" else (f"algo={name}", *OFF))) for name in ("ppo", "sac", "td3", "tqc")
+    }
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """The folder of a finished tiny run, not to be changed."""
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    argv, sys.argv = sys.argv, ["pliant train", *TINY, *ON, "steps=128", f"hydra.run.dir={folder}"]
+    try:
+        importlib.import_module("pliant.scripts.train").main()
+    finally:
+        sys.argv = argv
+    return folder
+
+
+@pytest.fixture
+def snapshot():
+    """Returns what is in a folder: every file's content and time, by name."""
+
+    def take(folder):
+        files = (p for p in Path(folder).rglob("*") if p.is_file())
+        return {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in files}
+
+    return take
