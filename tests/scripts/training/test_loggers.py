@@ -59,8 +59,9 @@ def test_weights_and_biases_itself_takes_them(tmp_path, monkeypatch):
     assert list(tmp_path.rglob("*.wandb"))
 
 
-def test_mlflow_itself_takes_them(tmp_path):
+def test_mlflow_itself_takes_them(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow")
+    monkeypatch.chdir(tmp_path)  # where it keeps artefacts
     place = f"sqlite:///{tmp_path / 'mlflow.db'}"
     record(
         make_logger(["mlflow"], tmp_path, {"seed": 3}, {"mlflow": {"tracking_uri": place, "experiment": "arms"}})
