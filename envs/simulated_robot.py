@@ -101,10 +101,8 @@ class SimulatedRobot(Robot):
 
         Raises:
             ConfigurationError: period or delays are not such multiples; see also `compile_model`.
-            OutOfBoundsError: a period, delay or noise that is negative or not finite, or a parameter that could be
-                drawn outside its bounds.
-            UnknownNameError: a joint of the model that its spec does not have as a compliant one, or a parameter
-                that a joint does not have.
+            OutOfBoundsError: a period, delay or noise that is negative or not finite; drawn values out of bounds.
+            UnknownNameError: the model's spec has no such compliant joint; a joint no such parameter to draw.
         """
         conditions = Conditions(command_delay, sensor_delay, position_noise, velocity_noise, torque_noise)
         self.plan = plan_robot(model, period, conditions, randomisation, backend)
@@ -288,7 +286,7 @@ class SimulatedRobot(Robot):
         run = OpenLoop(self._start.physics, self._start.control, control, self.plan.substeps)
         time, signals = run_open_loop(models or [self._model], self.plan.joints, run)
         measured = self.plan.layout.measure(signals)
-        if self._noisy:
+        if self.plan.family.noisy:
             measured += self._deviations * copy.deepcopy(self._start.noise).standard_normal(measured.shape)
         sent = np.broadcast_to(np.vstack([self._start.command, rows]), (*time.shape, rows.shape[1]))
         late = np.maximum(np.arange(len(rows) + 1) - self._lag, 0)
@@ -330,9 +328,8 @@ class SimulatedRobot(Robot):
         drawn = len(self.plan.family.names)
         if snapshot.integration.shape != (size,) or len(snapshot.parameters) != drawn:
             raise ShapeError(
-                f"a state of robot {self._info.name!r} has {size} numbers and {drawn} drawn parameters, the "
-                f"snapshot {snapshot.integration.size} and {len(snapshot.parameters)}: it is from another kind of "
-                "robot."
+                f"robot {self._info.name!r}: a state is {size} numbers and {drawn} drawn parameters, the snapshot "
+                f"{snapshot.integration.size} and {len(snapshot.parameters)}: it is from another kind of robot."
             )
         self._vary(snapshot.parameters)
         mujoco.mj_resetData(self._model, self._data)
@@ -371,7 +368,6 @@ class SimulatedRobot(Robot):
     def _set_conditions(self, conditions: Conditions) -> None:
         self._lag = round(conditions.sensor_delay / self._info.period)
         self._deviations = self.plan.layout.deviations(*conditions[2:])
-        self._noisy = self.plan.family.noisy
         self._measured: deque[Measurement] = deque(maxlen=self._lag + 1)
 
     def _check_connected(self) -> None:
@@ -390,7 +386,7 @@ class SimulatedRobot(Robot):
             self._trouble = diverged(self._info.name, self._data.time, self._sensors.counts)
             raise RobotError(self._trouble)
         values = self._sensors.values.copy()
-        if self._noisy:
+        if self.plan.family.noisy:
             values += self._deviations * self._random.standard_normal(values.size)
         self._measured.append((self._data.time, values, command))
         self._newest = None
