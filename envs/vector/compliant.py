@@ -8,10 +8,8 @@ from gymnasium.vector import AutoresetMode
 
 from pliant.actuators import Law, Mode
 from pliant.envs.compliant import JointOptions, arm2_robot, as_task, rig1_robot
-from pliant.envs.simulated_robot import SimulatedRobot
 from pliant.envs.tasks import Task
 from pliant.envs.vector.env import PliantVectorEnv
-from pliant.errors import ConfigurationError
 from pliant.hardware.robot import Robot
 
 
@@ -56,14 +54,9 @@ class CompliantVectorEnv(PliantVectorEnv):
             height: likewise.
 
         Raises:
-            ConfigurationError: a robot that is not simulated, which exists only once.
+            PliantError: whatever the robot, the task or `PliantVectorEnv` refuses.
         """
         made = self._make(JointOptions(law, mode, parameters, period), robot)
-        if not isinstance(made, SimulatedRobot):
-            raise ConfigurationError(
-                f"robot {made.info.name!r} is not simulated, and a vector environment needs many copies of it; "
-                "use gymnasium.make."
-            )
         super().__init__(
             made,
             as_task(task),

@@ -18,7 +18,7 @@ from pliant.envs.vector.member import Member
 from pliant.envs.vector.reports import Mask, add, parameter_report, step_report
 from pliant.envs.vector.robots import SimulatedRobots
 from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError, unknown_name
-from pliant.hardware.robot import Array
+from pliant.hardware.robot import Array, Robot
 
 
 class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
@@ -40,7 +40,7 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
 
     def __init__(
         self,
-        robot: SimulatedRobot,
+        robot: Robot,
         task: Task,
         num_envs: int = 1,
         *,
@@ -65,11 +65,17 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
 
         Raises:
             UnknownNameError: no such render mode or autoreset mode.
-            ConfigurationError: task and robot do not go together, or the Python back end is in force.
+            ConfigurationError: a robot that is not simulated, which exists only once; task and robot do not go
+                together; or the Python back end is in force.
             OutOfBoundsError: the number of environments or threads, or an image without pixels.
         """
         if render_mode not in (None, "rgb_array"):
             raise unknown_name("render mode", render_mode, ("rgb_array",), "a vector environment")
+        if not isinstance(robot, SimulatedRobot):
+            raise ConfigurationError(
+                f"robot {robot.info.name!r} is not simulated, and a vector environment needs many copies of it; "
+                "use gymnasium.make."
+            )
         self.autoreset_mode, self.render_mode = _as_mode(autoreset_mode), render_mode
         self.robots, self.task = SimulatedRobots(robot, num_envs, threads), task.on(robot.info)
         self.num_envs = num_envs

@@ -5,11 +5,9 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode
 
-from pliant.envs.simulated_robot import SimulatedRobot
 from pliant.envs.tasks.planar import PlanarTask
 from pliant.envs.two_link_arm import TwoLinkOptions, as_planar_task
 from pliant.envs.vector.env import PliantVectorEnv
-from pliant.errors import ConfigurationError
 from pliant.hardware.robot import Robot
 
 
@@ -49,16 +47,11 @@ class TwoLinkArmVectorEnv(PliantVectorEnv):
             height: likewise.
 
         Raises:
-            ConfigurationError: a robot that is not simulated, which exists only once.
+            PliantError: whatever the robot, the task or `PliantVectorEnv` refuses.
         """
         planar = as_planar_task(task)
         options = TwoLinkOptions(period=period, vertical=vertical, damping=damping, torque_limit=torque_limit)
         made = options.arm(robot, planar)
-        if not isinstance(made, SimulatedRobot):
-            raise ConfigurationError(
-                f"robot {made.info.name!r} is not simulated, and a vector environment needs many copies of it; "
-                "use gymnasium.make."
-            )
         super().__init__(
             made,
             planar,
