@@ -29,6 +29,10 @@ def binary():
     return next(filter(None, map(shutil.which, BINARIES)), None)
 
 
+class DevToolsError(Exception):
+    """What the browser answers when it cannot do what it is asked."""
+
+
 class Browser:
     """One page of a browser of its own. A context manager."""
 
@@ -49,6 +53,7 @@ class Browser:
         self._socket = self._open.enter_context(connect(page["webSocketDebuggerUrl"], max_size=2**26))
         self._count = 0
         self.call("Page.navigate", url=url)
+        until(self._loaded, 60.0, f"{url} does not load")
 
     def call(self, method, **parameters):
         """Call a method of the DevTools protocol and return its result."""
@@ -57,7 +62,17 @@ class Browser:
         while True:
             answer = json.loads(self._socket.recv(timeout=60.0))
             if answer.get("id") == self._count:
+                if "error" in answer:
+                    raise DevToolsError(f"{method}: {answer['error']}")
                 return answer["result"]
+
+    def _loaded(self):
+        """Whether the page has taken the blank one's place; until then the browser may refuse to answer."""
+        shown = "document.readyState === 'complete' && location.href !== 'about:blank'"
+        try:
+            return self.call("Runtime.evaluate", expression=shown)["result"]["value"]
+        except DevToolsError:
+            return False
 
     def picture(self):
         """What the page looks like, (height, width, 3) from 0 to 255."""
