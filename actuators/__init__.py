@@ -22,7 +22,9 @@ from pliant.actuators.modes import Mode
 from pliant.actuators.motor import Motor, Pivot
 from pliant.actuators.parameters import Parameter
 from pliant.actuators.pid import LINK_PID, PID
+from pliant.actuators.protection import ServoStatus, restart_servo, servo_status
 from pliant.actuators.references import antagonistic, antagonistic_inverse, direct
+from pliant.actuators.servo import ServoDrive
 from pliant.actuators.signals import JointReader, trace_joint
 from pliant.actuators.stability import Margin, StabilityError, stability_margin
 from pliant.actuators.structs import StructLayoutError
@@ -44,6 +46,8 @@ __all__ = [
     "Pivot",
     "Preset",
     "Reference",
+    "ServoDrive",
+    "ServoStatus",
     "StabilityError",
     "StructLayoutError",
     "add_compliant_joint",
@@ -59,7 +63,9 @@ __all__ = [
     "law_names",
     "load_model",
     "prepare_model",
+    "restart_servo",
     "save_model",
+    "servo_status",
     "stability_margin",
     "trace_joint",
     "uninstall",

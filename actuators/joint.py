@@ -14,6 +14,7 @@ from pliant.actuators.laws import as_compliance, find_law
 from pliant.actuators.modes import Mode, as_mode
 from pliant.actuators.motor import Motor, Pivot
 from pliant.actuators.pid import LINK_PID, PID
+from pliant.actuators.servo import ServoDrive, drive_from_description
 from pliant.errors import ConfigurationError, FileFormatError, PliantError, check_bounds, unknown_name
 
 TEXT_PREFIX = "pliant/"
@@ -51,6 +52,8 @@ class CompliantJoint:
     motor: Motor = field(default_factory=Motor)
     pid: PID | None = None
     """None: the motor loop's defaults, or the link loop's in mode 1."""
+    servo: ServoDrive | None = None
+    """Drives the link in mode 1, in place of the PID."""
     pivot: Pivot = field(default_factory=Pivot)
     preset_range: Pair | None = None
     """Bounds of the stiffness preset (rad, or m for a pivot); None: all that the law allows."""
@@ -66,7 +69,9 @@ class CompliantJoint:
     def __post_init__(self) -> None:
         object.__setattr__(self, "law", as_compliance(self.law))
         object.__setattr__(self, "mode", as_mode(self.mode))
-        if self.pid is None:
+        if self.servo is not None and self.pid is not None:
+            raise ConfigurationError("a joint has a servo or a PID, not both: a servo has its own loop.")
+        if self.pid is None and self.servo is None:
             object.__setattr__(self, "pid", LINK_PID if self.mode is Mode.LINK_POSITION else PID())
         low, high = (float(value) for value in self.position_range)
         if not low < high:
@@ -91,6 +96,11 @@ class CompliantJoint:
             raise ConfigurationError(
                 f"a rigid joint has no spring for mode {int(self.mode)} ({self.mode.name.lower()}); "
                 "use mode 0 or 1, or an elastic law."
+            )
+        if self.servo is not None and self.mode is not Mode.LINK_POSITION:
+            raise ConfigurationError(
+                f"a servo drives the link in mode 1 (link_position), not in mode {int(self.mode)} "
+                f"({self.mode.name.lower()})."
             )
         if self.implicit and self.mode.rigid:
             raise ConfigurationError("implicit stiffness is for springs; a rigid joint has none.")
@@ -119,7 +129,9 @@ class CompliantJoint:
 
     @property
     def stiffest(self) -> float:
-        """Largest stiffness that the joint can reach, N·m/rad; the link PID's gain in mode 1."""
+        """Largest stiffness that the joint can reach, N·m/rad; the gain of the PID or servo in mode 1."""
+        if self.servo is not None:
+            return self.servo.stiffness
         if self.mode.rigid:
             assert self.pid is not None
             return self.pid.kp if self.mode is Mode.LINK_POSITION else 0.0
@@ -130,6 +142,26 @@ class CompliantJoint:
     def motors(self) -> int:
         """Number of motors."""
         return self.law.law.motors
+
+    @property
+    def link_damping(self) -> float:
+        """Damping that the joint's torque puts on the link by itself (mode 1), N·m·s/rad."""
+        if self.servo is not None:
+            return self.servo.damping
+        return self.pid.kd if self.mode is Mode.LINK_POSITION and self.pid is not None else 0.0
+
+    @property
+    def explicit_share(self) -> bool:
+        """Whether its row holds the stiffness that an explicit step can carry: for a spring or a bristle."""
+        return self.implicit or self.servo is not None
+
+    @property
+    def act_size(self) -> int:
+        """Number of activation variables of the joint's first actuator."""
+        if self.servo is not None:
+            return layout.SERVO_SIZE
+        size = layout.MOTOR_SIZE * self.motors if self.mode.has_motors else int(self.mode is Mode.LINK_POSITION)
+        return size + int(self.implicit)
 
     def references(self) -> tuple[Reference, ...]:
         """The references the joint receives, in order: one per motor, or one for a single-motor joint."""
@@ -170,7 +202,6 @@ class CompliantJoint:
 
     def row(self, explicit_stiffness: float = 0.0) -> list[float]:
         """The joint's row of `actuator_user` (see layout.py)."""
-        assert self.pid is not None
         row = [0.0] * layout.USER_SIZE
         law = self.law.law
         row[layout.MAGIC] = layout.MAGIC_VALUE
@@ -184,10 +215,11 @@ class CompliantJoint:
         row[layout.TORQUE_LIMIT] = self.motor.torque_limit
         row[layout.MAP] = _KNOWN_MAPS.get(law.reference_map, 0.0)
         for at, values in (
-            (layout.PID_AT, self.pid.values),
+            (layout.PID_AT, () if self.pid is None else self.pid.values),
             (layout.MOTOR_AT, self.motor.values),
             (layout.PIVOT_AT, self.pivot.values),
             (layout.LAW_AT, self.law.values),
+            (layout.SERVO_AT, () if self.servo is None else self.servo.values),
         ):
             row[at : at + len(values)] = values
         return row
@@ -201,14 +233,14 @@ class CompliantJoint:
 
     def describe(self) -> dict[str, Any]:
         """The joint as plain data, complete enough for `from_description`."""
-        assert self.pid is not None
         return {
             "law": self.law.law.source,
             "identity": self.law.law.identity,
             "parameters": self.law.parameters,
             "mode": int(self.mode),
             "motor": asdict(self.motor),
-            "pid": asdict(self.pid),
+            "pid": None if self.pid is None else asdict(self.pid),
+            "servo": None if self.servo is None else self.servo.describe(),
             "pivot": asdict(self.pivot),
             "preset_range": self.preset_range,
             "preset": self.preset,
@@ -236,7 +268,8 @@ def from_description(description: Mapping[str, Any], where: str) -> CompliantJoi
             law=law(**description["parameters"]),
             mode=as_mode(int(description["mode"])),
             motor=Motor(**description["motor"]),
-            pid=PID(**description["pid"]),
+            pid=None if description["pid"] is None else PID(**description["pid"]),
+            servo=None if description["servo"] is None else drive_from_description(description["servo"]),
             pivot=Pivot(**description["pivot"]),
             preset_range=None if description["preset_range"] is None else tuple(description["preset_range"]),
             preset=description["preset"],
@@ -277,6 +310,17 @@ def _check_target(spec: mujoco.MjSpec, joint: str) -> None:
         raise ConfigurationError(f"joint {joint!r} is already compliant.")
 
 
+def _give_armature(spec: mujoco.MjSpec, joint: str, armature: float) -> None:
+    """Put a servo's inertia on its joint; refuse to guess where there is one already."""
+    target = spec.joint(joint)
+    if target.armature != 0.0:
+        raise ConfigurationError(
+            f"joint {joint!r} has an armature of {target.armature:g} kg·m² of its own, and its servo brings "
+            f"{armature:g} kg·m². Leave it at 0 in the model."
+        )
+    target.armature = armature
+
+
 def add_compliant_joint(spec: mujoco.MjSpec, joint: str, description: CompliantJoint) -> tuple[str, ...]:
     """Put a compliant joint on the hinge or slide joint `joint` of `spec`; returns its actuators' names.
 
@@ -286,11 +330,14 @@ def add_compliant_joint(spec: mujoco.MjSpec, joint: str, description: CompliantJ
 
     Raises:
         UnknownNameError: the spec has no such joint.
-        ConfigurationError: it is not a hinge or slide, is already compliant, or its law cannot be imported.
+        ConfigurationError: it is not a hinge or slide, is already compliant, or its law cannot be imported; or it
+            has an armature and gets a servo, which brings its own.
     """
     _check_target(spec, joint)
     _check_law(description.law.law)
-    size = layout.act_size(int(description.mode), description.motors, description.implicit)
+    if description.servo is not None:
+        _give_armature(spec, joint, description.servo.armature)
+    size = description.act_size
     names = actuator_names(joint, description)
     for index, (name, reference) in enumerate(zip(names, description.references(), strict=True)):
         actuator = spec.add_actuator(name=name, target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)

@@ -23,9 +23,13 @@ from pliant.actuators.layout import (
     MOTOR_AT,
     MOTOR_SIZE,
     MOTORS,
+    NO_SERVO,
     PID_AT,
     PIVOT,
     PIVOT_AT,
+    SERVO_AT,
+    SERVO_SIZE,
+    SERVO_TORQUE,
     SPEED,
     SUBSTEP,
     TORQUE_LIMIT,
@@ -33,6 +37,7 @@ from pliant.actuators.layout import (
 from pliant.actuators.motor import motor_rates, motor_step, pivot_step
 from pliant.actuators.pid import integral_rate, integral_step
 from pliant.actuators.references import antagonistic, direct
+from pliant.actuators.servo_kernel import servo_motor_torque, servo_step
 
 Numbers = Sequence[float]
 Buffer = MutableSequence[float]
@@ -81,9 +86,11 @@ def link_pid_torque(p: Numbers, q: float, dq: float, target: float, integral: fl
 
 
 def link_torque(law: Any, p: Numbers, q: float, dq: float, c1: float, c2: float, act: Numbers) -> float:
-    """Torque of the joint on its link."""
+    """Torque of the joint on its link; a servo's is that of the last step."""
     if p[MODE] == 0.0:
         return min(max(c1, -p[TORQUE_LIMIT]), p[TORQUE_LIMIT])
+    if p[SERVO_AT] != NO_SERVO:
+        return act[SERVO_TORQUE]
     if p[MODE] == 1.0:
         return link_pid_torque(p, q, dq, c1, act[0])
     theta1, theta2 = motor_angles(law, p, c1, c2, act)
@@ -183,6 +190,7 @@ def act_rates(
     rates: Buffer,
     step: float,
     multistage: bool,
+    inertia: float,
 ) -> None:
     """Write `act_dot` of one joint.
 
@@ -191,9 +199,14 @@ def act_rates(
 
     Args:
         multistage: the integrator is RK4.
+        inertia: of the joint with all that hangs on it, kg·m²; only for a servo.
     """
     size = 0
-    if p[MODE] == 1.0:
+    if p[SERVO_AT] != NO_SERVO:
+        servo_step(p, q, dq, c1, step, inertia, act, rates)
+        for i in range(SERVO_SIZE):
+            rates[i] = (rates[i] - act[i]) / step
+    elif p[MODE] == 1.0:
         size = 1
         rates[0] = (integral_step(act[0], c1 - q, step, p[PID_AT + 1], p[PID_AT + 3]) - act[0]) / step
         if multistage:
@@ -236,6 +249,8 @@ def bias_force(
     With implicit stiffness the last activation is −K and the gain is the joint angle: MuJoCo adds −K·q (with
     the next activation, `actearly`) and knows its derivative. Taking it back here leaves the torque exact.
     """
+    if p[SERVO_AT] != NO_SERVO:
+        return act[SERVO_TORQUE] + step * rates[SERVO_TORQUE]
     torque = link_torque(law, p, q, dq, c1, c2, act)
     if p[IMPLICIT] == 0.0:
         return torque
@@ -264,6 +279,8 @@ def joint_signals(
     out[6], out[7] = 0.0, 0.0
     out[8], out[9] = 0.0, 0.0
     out[10], out[11] = tau1, tau2
+    if p[SERVO_AT] != NO_SERVO:
+        out[8] = servo_motor_torque(p, q, dq, c1, act)
     if p[MODE] >= 4.0:
         target1, target2 = motor_references(law, p, c1, c2)
         limit = p[MOTOR_AT + 2]

@@ -7,6 +7,7 @@ simulation like any model parameter). State: the joint's slice of `mjData.act` (
 
 from typing import Final
 
+from pliant.actuators.bam import FRICTION_PARAMETERS
 from pliant.actuators.law import MAX_PARAMETERS
 
 # Row of actuator_user. MuJoCo writes six digits into XML, so the identity is three 16-bit words.
@@ -24,7 +25,20 @@ PID_AT: Final = 12
 MOTOR_AT: Final = 16
 PIVOT_AT: Final = 22
 LAW_AT: Final = 24
-USER_SIZE: Final = LAW_AT + MAX_PARAMETERS
+
+# The servo that drives a joint in mode 1: which loop, its numbers, its motor, its friction.
+SERVO_AT: Final = LAW_AT + MAX_PARAMETERS
+SERVO_LOOP_AT: Final = SERVO_AT + 1
+SERVO_MOTOR_AT: Final = SERVO_LOOP_AT + 9
+SERVO_FRICTION_AT: Final = SERVO_MOTOR_AT + 4
+USER_SIZE: Final = SERVO_FRICTION_AT + len(FRICTION_PARAMETERS)
+
+NO_SERVO: Final = 0.0
+P_GAIN: Final = 1.0
+"""Loop: duty per rad of error, largest duty."""
+COMPLIANCE: Final = 2.0
+"""Loop: margins and slopes (clockwise, counter-clockwise), punch, torque limit, overload time, progress speed,
+whether an overload shuts the servo down."""
 
 MAGIC_VALUE: Final = 7411.0
 
@@ -38,6 +52,15 @@ SPEED: Final = 1
 ANCHOR: Final = 2
 INTEGRAL: Final = 3
 MOTOR_SIZE: Final = 4
+
+# Slice of act of a servo: where its gear's bristle is anchored, what is remembered of the last step, protection.
+FRICTION_ANCHOR: Final = 0
+LAST_SPEED: Final = 1
+SERVO_TORQUE: Final = 2
+OVERLOADED_FOR: Final = 3
+SHUT_DOWN: Final = 4
+BEGUN: Final = 5
+SERVO_SIZE: Final = 6
 
 SIGNALS: Final = (
     "position",
@@ -54,12 +77,6 @@ SIGNALS: Final = (
     "spring_torque2",
 )
 """What `kernel.joint_signals` writes for a joint; ideal motors (modes 2 and 3) stand at their references."""
-
-
-def act_size(mode: int, motors: int, implicit: bool) -> int:
-    """Number of activation variables of a joint's first actuator."""
-    size = MOTOR_SIZE * motors if mode >= 4 else (1 if mode == 1 else 0)
-    return size + (1 if implicit else 0)
 
 
 def identity_words(identity: str) -> tuple[float, float, float]:

@@ -72,7 +72,7 @@ def _check_agreement(model: mujoco.MjModel, joint: JointOnModel, where: str) -> 
     """Refuse an actuator that is not of the description's kind: compiled callbacks trust its row and size."""
     index, description = joint.actuators[0], joint.description
     fixed = slice(layout.MAGIC, layout.IMPLICIT + 1)
-    size = layout.act_size(int(description.mode), description.motors, description.implicit)
+    size = description.act_size
     agree = (
         model.nuser_actuator >= layout.USER_SIZE
         and model.actuator_user[index][fixed].tolist() == description.row()[fixed]
@@ -138,8 +138,12 @@ def prepare_model(
     _check_foreign_actuators(model, joints)
     callbacks.install(backend)
     for joint in joints:
+        if joint.description.servo is not None:
+            dof = model.jnt_dofadr[joint.joint]
+            _restore_digits(model.dof_armature[dof : dof + 1], (joint.description.servo.armature,))
+    for joint in joints:
         index = joint.actuators[0]
-        budget = explicit_stiffness(model, joint.joint) if joint.description.implicit else 0.0
+        budget = explicit_stiffness(model, joint.joint) if joint.description.explicit_share else 0.0
         row = model.actuator_user[index][: layout.USER_SIZE]
         row[layout.EXPLICIT_STIFFNESS] = budget
         _restore_digits(row, joint.description.row(budget))

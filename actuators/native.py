@@ -17,10 +17,10 @@ import numpy as np
 from numba import cfunc, types
 from numba.extending import overload, register_jitable
 
-from pliant.actuators import kernel, motor, pid, references
+from pliant.actuators import ax12a, bam, kernel, motor, pid, references, servo_kernel
 from pliant.actuators.cache import numba_cache, store_source
 from pliant.actuators.law import Law, plain_functions
-from pliant.actuators.layout import LAW_AT, MOTORS, SIGNALS, identity_words
+from pliant.actuators.layout import LAW_AT, MOTORS, NO_SERVO, SERVO_AT, SIGNALS, identity_words
 from pliant.actuators.native_access import (
     REFERENCES,
     SLOTS,
@@ -34,6 +34,7 @@ from pliant.actuators.native_access import (
     find_law,
     int32_at,
     int64_at,
+    joint_inertia,
     joint_row,
     law_table,
     link_state,
@@ -105,7 +106,8 @@ def _act_dyn(m: int, d: int, i: int) -> float:
     act_address, rates_address = activation(m, d, i)
     act = doubles(act_address)
     rates = doubles(rates_address)
-    kernel.act_rates(law, p, q, dq, c1, c2, act, rates, timestep(m), multistage(m))
+    inertia = joint_inertia(m, d, i) if p[SERVO_AT] != NO_SERVO else 0.0
+    kernel.act_rates(law, p, q, dq, c1, c2, act, rates, timestep(m), multistage(m), inertia)
     return rates[0]
 
 
@@ -162,7 +164,7 @@ def _trace_joint(
 @cache
 def callbacks() -> tuple[Any, Any]:
     """Compile, or load from the cache, `mjcb_act_dyn` and `mjcb_act_bias`; returns them as C functions."""
-    for module in (pid, motor, references, kernel):
+    for module in (pid, motor, references, bam, ax12a, servo_kernel, kernel):
         _make_module_jitable(module)
     with numba_cache() as caching:
         compile_callback = cfunc(_CALLBACK_SIGNATURE, cache=caching, error_model="numpy")

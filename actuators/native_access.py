@@ -29,6 +29,7 @@ _QPOSADR, _DOFADR = _AT["jnt_qposadr"], _AT["jnt_dofadr"]
 _TIMESTEP, _INTEGRATOR = _AT["opt.timestep"], _AT["opt.integrator"]
 _TIME, _QPOS, _QVEL, _CTRL = _AT["time"], _AT["qpos"], _AT["qvel"], _AT["ctrl"]
 _ACT, _ACT_DOT = _AT["act"], _AT["act_dot"]
+_INERTIA, _INERTIA_ROW, _INERTIA_COUNT = _AT["M"], _AT["M_rowadr"], _AT["M_rownnz"]
 _RK4: Final = int(mujoco.mjtIntegrator.mjINT_RK4)
 
 SLOTS: Final = 1024
@@ -189,6 +190,15 @@ def link_state(m: int, d: int, i: int) -> tuple[float, float]:
     q = float_at(int64_at(d + _QPOS) + 8 * int32_at(int64_at(m + _QPOSADR) + 4 * joint))
     dq = float_at(int64_at(d + _QVEL) + 8 * int32_at(int64_at(m + _DOFADR) + 4 * joint))
     return q, dq
+
+
+@register_jitable
+def joint_inertia(m: int, d: int, i: int) -> float:
+    """Diagonal entry of the inertia matrix of the joint that actuator i acts on: the last of its row."""
+    joint = int32_at(int64_at(m + _TRNID) + 8 * i)
+    dof = int32_at(int64_at(m + _DOFADR) + 4 * joint)
+    last = int32_at(int64_at(m + _INERTIA_ROW) + 4 * dof) + int32_at(int64_at(m + _INERTIA_COUNT) + 4 * dof) - 1
+    return float_at(int64_at(d + _INERTIA) + 8 * last)
 
 
 @register_jitable

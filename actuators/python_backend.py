@@ -9,7 +9,17 @@ import numpy as np
 
 from pliant.actuators import kernel
 from pliant.actuators.law import Compliance, Law, Pair
-from pliant.actuators.layout import IDENTITY, LAW_AT, MAGIC, MAGIC_VALUE, MOTORS, USER_SIZE, identity_key
+from pliant.actuators.layout import (
+    IDENTITY,
+    LAW_AT,
+    MAGIC,
+    MAGIC_VALUE,
+    MOTORS,
+    NO_SERVO,
+    SERVO_AT,
+    USER_SIZE,
+    identity_key,
+)
 
 _laws: dict[int, "CallableLaw"] = {}
 
@@ -81,6 +91,12 @@ def _gather(
     return q, dq, c1, c2, slice(first, first + int(model.actuator_actnum[actuator]))
 
 
+def _inertia(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
+    """Diagonal entry of the inertia matrix of the joint that an actuator acts on: the last of its row."""
+    dof = model.jnt_dofadr[model.actuator_trnid[actuator, 0]]
+    return float(data.M[model.M_rowadr[dof] + model.M_rownnz[dof] - 1])
+
+
 def act_dyn(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
     """`mjcb_act_dyn`: writes all rows of the joint's `act_dot`."""
     p = _row(model, actuator)
@@ -90,7 +106,9 @@ def act_dyn(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
     q, dq, c1, c2, where = _gather(model, data, actuator, p)
     rates = data.act_dot[where].tolist()
     multistage = int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
-    kernel.act_rates(law, p, q, dq, c1, c2, data.act[where].tolist(), rates, float(model.opt.timestep), multistage)
+    inertia = _inertia(model, data, actuator) if p[SERVO_AT] != NO_SERVO else 0.0
+    act, step = data.act[where].tolist(), float(model.opt.timestep)
+    kernel.act_rates(law, p, q, dq, c1, c2, act, rates, step, multistage, inertia)
     data.act_dot[where] = rates
     return float(rates[0])
 

@@ -1,184 +1,143 @@
-"""AX-12A: a position servo whose stiffness is set by registers, and which switches itself off under overload.
+"""A position servo as the drive of a joint in mode 1: which servo it is, and how it is set."""
 
-The servo drives its motor by the position error e, in counts of 300°/1023, with margin M, slope S, punch P and
-torque limit T (P and T in 1/1023 of the full drive):
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-    |e| ≤ M:          0
-    M < |e| < M + S:  sign(e)·[P + (T − P)·(|e| − M)/S], at most T
-    |e| ≥ M + S:      sign(e)·T
-
-Near the goal it is a spring of stiffness τ_stall·(T − P)/1023 / (S·count) with a dead band. Source: e-manual of
-the AX-12A (margins 26/27, slopes 28/29, torque limit 34, punch 48; stall 1.5 N·m and 59 rpm at 12 V).
-
-Overload. The manual says: when the load cannot be held with the torque that is set, the overload bit rises; if
-the shutdown register (18) selects that bit, the torque limit (34) becomes zero, and torque returns only after
-that register is written anew. It also asks to keep steady loads under a fifth of the stall torque. It publishes
-neither the time a servo endures nor a thermal model. So here the *consequences* are the manual's, and the
-*condition* is an assumption with its numbers in plain view: at the torque limit, without progress towards the
-goal, for `overload_time` without interruption. Temperature is an input; only its limit is known.
-"""
-
-import math
-from dataclasses import dataclass, replace
-
-from pliant.actuators.parameters import Parameter, resolve
-from pliant.errors import ConfigurationError, check_bounds
-
-COUNT = math.radians(300.0) / 1023
-"""One count of the position registers, rad."""
-FULL = 1023
-"""Full scale of the drive, the punch and the torque limit."""
-LARGEST_SLOPE = 128
-
-OVERHEAT_BIT = 1 << 2
-OVERLOAD_BIT = 1 << 5
-
-_REGISTERS = (
-    Parameter("cw_margin", "count", 1, 0, 255, "dead band, driving clockwise", "register 26"),
-    Parameter("ccw_margin", "count", 1, 0, 255, "dead band, driving counter-clockwise", "register 27"),
-    Parameter("cw_slope", "count", 32, 0, 254, "compliance slope, driving clockwise", "register 28"),
-    Parameter("ccw_slope", "count", 32, 0, 254, "compliance slope, driving counter-clockwise", "register 29"),
-    Parameter("punch", "1/1023", 32, 0, 1023, "least drive outside the dead band", "register 48"),
-    Parameter("max_torque", "1/1023", 1023, 0, 1023, "torque limit after power-on", "register 14"),
-    Parameter("shutdown", "bits", 36, 0, 127, "errors that switch the torque off", "register 18"),
-    Parameter("temperature_limit", "°C", 70, 0, 150, "overheat error from here on", "register 11"),
+from pliant.actuators import layout
+from pliant.actuators.ax12a import AX12A, COUNT, FULL, OVERLOAD_BIT, rounded_slope
+from pliant.actuators.bam import (
+    MOTOR_PARAMETERS,
+    REFERENCE_TEMPERATURE,
+    BamServo,
+    find_servo,
+    loaded_resistance,
+    servo_names,
 )
-_PHYSICS = (
-    Parameter("stall_torque", "N·m", 1.5, 1e-3, 100.0, "at full drive and `voltage`", "e-manual"),
-    Parameter(
-        "no_load_speed", "rad/s", 59 * math.tau / 60, 1e-3, 100.0, "at full drive and `voltage`", "e-manual"
-    ),
-    Parameter("voltage", "V", 12.0, 1.0, 100.0, "supply of these figures", "e-manual"),
-    Parameter("overload_time", "s", 2.0, 1e-3, 3600.0, "endured before the overload error", "assumption"),
-    Parameter("progress_speed", "rad/s", 0.1, 0.0, 100.0, "slower than this is no progress", "assumption"),
-)
+from pliant.errors import ConfigurationError, check_bounds, unknown_name
+
+_AX = "AX-12A"
 
 
-def rounded_slope(slope: int) -> int:
-    """Slope that the servo really uses, counts: rounded down to 2, 4, 8, … or 128."""
-    return min(max(2, 1 << (max(int(slope), 1).bit_length() - 1)), LARGEST_SLOPE)
-
-
-def compliance_drive(error: float, margin: float, slope: float, punch: float, torque_limit: float) -> float:
-    """Drive of the compliance law, −1023…1023 (see the module's head).
-
-    Args:
-        error: goal minus position, counts.
-        margin: M, counts.
-        slope: S, counts, already rounded (`rounded_slope`).
-        punch: P, 1/1023.
-        torque_limit: T, 1/1023.
-    """
-    beyond = abs(error) - margin
-    if beyond <= 0.0:
-        return 0.0
-    drive = torque_limit
-    if beyond < slope:
-        drive = min(punch + (torque_limit - punch) * beyond / slope, torque_limit)
-    return drive if error > 0.0 else -drive
-
-
-def drive_torque(
-    drive: float, speed: float, voltage: float, stall_torque: float, no_load_speed: float, nominal_voltage: float
-) -> float:
-    """Torque of the driven DC motor after the gear, N·m: τ_stall·(drive/1023·V/V_nominal − ω/ω_no-load).
-
-    The line through the two points of the data sheet, so gear friction is inside it. It holds while the torque
-    is on: a servo that drives with zero brakes its motor, one with the torque off turns freely.
-    """
-    return stall_torque * (drive / FULL * voltage / nominal_voltage - speed / no_load_speed)
+def drive_names() -> tuple[str, ...]:
+    """Names of the servos that can drive a joint."""
+    return (_AX, *(name for name in servo_names() if find_servo(name).error_gain is not None))
 
 
 @dataclass(frozen=True)
-class ServoState:
-    """What a servo remembers from one step to the next."""
+class ServoDrive:
+    """A servo that turns a joint to a goal position, with its own loop, motor and gear friction.
 
-    torque_limit: float
-    """Register 34, 1/1023; zero after a shutdown. Write it (`AX12A.restarted`) to get torque back."""
-    overloaded_for: float = 0.0
-    """Time at the limit without progress, s."""
-    errors: int = 0
-    """Error bits as in the servo's status packets."""
-
-
-@dataclass(frozen=True)
-class AX12A:
-    """Registers and physics of one servo. Counter-clockwise is positive: goal above position.
-
-    The fields are described, with units and bounds, in `_REGISTERS` and `_PHYSICS`. Not for the X and MX(2.0)
-    series: those have a P gain (`pliant.actuators.bam`).
+    `ServoDrive("AX-12A")` has the registers of the factory; `ServoDrive(AX12A(ccw_slope=8, cw_slope=8))` others.
+    `ServoDrive("XL330/m6", p_gain=400)` is a servo of the BAM family.
 
     Raises:
-        OutOfBoundsError: a value that the register cannot hold.
-        ConfigurationError: a register value that is not a whole number.
+        UnknownNameError: no such servo.
+        ConfigurationError: a P gain is missing, or given to a servo that has none.
+        OutOfBoundsError: a value out of its bounds.
     """
 
-    cw_margin: int = 1
-    ccw_margin: int = 1
-    cw_slope: int = 32
-    ccw_slope: int = 32
-    punch: int = 32
-    max_torque: int = 1023
-    shutdown: int = OVERHEAT_BIT | OVERLOAD_BIT
-    temperature_limit: int = 70
-    stall_torque: float = 1.5
-    no_load_speed: float = 59 * math.tau / 60
-    voltage: float = 12.0
-    overload_time: float = 2.0
-    progress_speed: float = 0.1
+    servo: BamServo | AX12A
+    """The servo, or its name."""
+    p_gain: float | None = None
+    """Value of the P gain register, in the unit of the servo's `error_gain`; none for an AX-12A."""
+    voltage: float | None = None
+    """Supply, V; None: the servo's own."""
+    temperature: float = REFERENCE_TEMPERATURE
+    """Of the servo's case, °C: a warm winding has more resistance."""
 
     def __post_init__(self) -> None:
-        values = resolve("AX-12A", _REGISTERS + _PHYSICS, vars(self))
-        for register, value in zip(_REGISTERS, values, strict=False):
-            if not value.is_integer():
-                raise ConfigurationError(f"AX-12A: {register.name} = {value:g} must be a whole number.")
+        if isinstance(self.servo, str):
+            object.__setattr__(self, "servo", _named(self.servo))
+        if self.voltage is not None:
+            check_bounds("servo: voltage", self.voltage, 0.1, 1000.0, "V")
+        check_bounds("servo: temperature", self.temperature, -40.0, 250.0, "°C")
+        if isinstance(self.servo, AX12A):
+            if self.p_gain is not None:
+                raise ConfigurationError(
+                    "an AX-12A has no P gain; its stiffness is set by cw_slope and ccw_slope."
+                )
+            return
+        self.servo.loop  # noqa: B018  raises if there is none
+        if self.p_gain is None:
+            raise ConfigurationError(f"servo {self.servo.name!r} needs p_gain, the value of its P gain register.")
+        check_bounds(f"servo {self.servo.name!r}: p_gain", self.p_gain, 0.0, 16383.0)
 
     @property
-    def powered_on(self) -> ServoState:
-        """State after power-on: the torque limit is `max_torque`."""
-        return ServoState(float(self.max_torque))
+    def motor(self) -> BamServo:
+        """Motor and gear friction."""
+        return self.servo.motor if isinstance(self.servo, AX12A) else self.servo
 
-    def restarted(self, state: ServoState, torque_limit: int) -> ServoState:
-        """State after a write to the torque limit: errors cleared, the overload clock at zero."""
-        check_bounds("AX-12A: torque_limit", torque_limit, 0, FULL, "1/1023")
-        return replace(state, torque_limit=float(torque_limit), overloaded_for=0.0, errors=0)
+    @property
+    def armature(self) -> float:
+        """Inertia of the motor after the gear, kg·m²."""
+        return self._motor[2]
 
-    def drive(self, error: float, state: ServoState) -> float:
-        """Drive for a position error (goal minus position, rad), −1023…1023."""
-        margin, slope = (self.ccw_margin, self.ccw_slope) if error > 0.0 else (self.cw_margin, self.cw_slope)
-        return compliance_drive(error / COUNT, margin, rounded_slope(slope), self.punch, state.torque_limit)
+    @property
+    def stiffness(self) -> float:
+        """Stiffness of the position loop where it is steepest, N·m/rad; an AX-12A's outside its dead band."""
+        gain = self._loop[0]
+        if isinstance(self.servo, AX12A):
+            span = max(self.servo.max_torque - self.servo.punch, 0) / FULL
+            gain = span / COUNT / min(self._loop[2:4])
+        kt, resistance = self._motor[:2]
+        return kt * self._supply / resistance * gain
 
-    def torque(self, drive: float, speed: float, state: ServoState, voltage: float | None = None) -> float:
-        """Torque on the joint, N·m, at a supply voltage (the data sheet's when None); 0 after a shutdown."""
-        if state.torque_limit == 0.0:
-            return 0.0
-        supply = self.voltage if voltage is None else voltage
-        return drive_torque(drive, speed, supply, self.stall_torque, self.no_load_speed, self.voltage)
+    @property
+    def damping(self) -> float:
+        """Damping by the motor's back-EMF and viscous friction, N·m·s/rad."""
+        kt, resistance = self._motor[:2]
+        return kt * kt / resistance + self._friction[0]
 
-    def stiffness(self, state: ServoState) -> float:
-        """Stiffness about a goal above the position, outside the dead band, N·m/rad."""
-        span = max(state.torque_limit - self.punch, 0.0)
-        return self.stall_torque * span / FULL / (rounded_slope(self.ccw_slope) * COUNT)
+    @property
+    def values(self) -> list[float]:
+        """The servo's part of a joint's row; see layout.py."""
+        kind = layout.COMPLIANCE if isinstance(self.servo, AX12A) else layout.P_GAIN
+        kt, resistance, _, supply_resistance, heating = self._motor
+        warm = loaded_resistance(0.0, self.temperature, resistance, 0.0, heating)
+        unused = layout.SERVO_MOTOR_AT - layout.SERVO_LOOP_AT - len(self._loop)
+        loop = [*self._loop, *[0.0] * unused]
+        return [kind, *loop, self._supply, kt, warm, supply_resistance, *self._friction]
 
-    def watched(
-        self, state: ServoState, drive: float, speed: float, temperature: float, step: float
-    ) -> ServoState:
-        """State after `step` seconds of a drive: counts overload, raises errors, shuts down.
+    def describe(self) -> dict[str, Any]:
+        """The drive as plain data, complete enough for `drive_from_description`."""
+        servo = {name: dict(v) if isinstance(v, Mapping) else v for name, v in vars(self.servo).items()}
+        kind = "ax12a" if isinstance(self.servo, AX12A) else "bam"
+        return {**vars(self), "servo": servo, "kind": kind}
 
-        Args:
-            state: before the step.
-            drive: what `drive` returned for it.
-            speed: of the joint, rad/s.
-            temperature: °C.
-            step: s.
-        """
-        at_limit = abs(drive) >= state.torque_limit > 0.0
-        stuck = speed * math.copysign(1.0, drive) < self.progress_speed
-        overloaded_for = state.overloaded_for + step if at_limit and stuck else 0.0
-        errors = state.errors
-        if overloaded_for >= self.overload_time:
-            errors |= OVERLOAD_BIT
-        if temperature >= self.temperature_limit:
-            errors |= OVERHEAT_BIT
-        limit = 0.0 if errors & self.shutdown else state.torque_limit
-        return ServoState(limit, overloaded_for, errors)
+    @property
+    def _supply(self) -> float:
+        return self.motor.voltage if self.voltage is None else self.voltage
+
+    @property
+    def _motor(self) -> tuple[float, ...]:
+        return self.motor.all_values[: len(MOTOR_PARAMETERS)]
+
+    @property
+    def _friction(self) -> tuple[float, ...]:
+        return self.motor.all_values[len(MOTOR_PARAMETERS) :]
+
+    @property
+    def _loop(self) -> tuple[float, ...]:
+        if isinstance(self.servo, AX12A):
+            ax = self.servo
+            return (
+                ax.cw_margin, ax.ccw_margin, rounded_slope(ax.cw_slope), rounded_slope(ax.ccw_slope), ax.punch,
+                ax.max_torque, ax.overload_time, ax.progress_speed, float(bool(ax.shutdown & OVERLOAD_BIT)),
+            )  # fmt: skip
+        assert self.p_gain is not None
+        error_gain, max_duty = self.servo.loop
+        return (error_gain * self.p_gain, max_duty)
+
+
+def drive_from_description(description: Mapping[str, Any]) -> ServoDrive:
+    """Rebuild a drive from `ServoDrive.describe`; raises `KeyError` or `TypeError` where it is damaged."""
+    settings = dict(description)
+    make = {"ax12a": AX12A, "bam": BamServo}[settings.pop("kind")]
+    return ServoDrive(make(**settings.pop("servo")), **settings)
+
+
+def _named(name: str) -> BamServo | AX12A:
+    if name not in drive_names():
+        raise unknown_name("servo", name, drive_names())
+    return AX12A() if name == _AX else find_servo(name)

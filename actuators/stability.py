@@ -76,11 +76,6 @@ def explicit_stiffness(model: mujoco.MjModel, joint: int) -> float:
     return EXPLICIT_SHARE * inertia / float(model.opt.timestep) ** 2
 
 
-def _link_damping(joint: CompliantJoint) -> float:
-    """Damping that the joint's torque puts on the link explicitly: the link PID's, N·m·s/rad."""
-    return joint.pid.kd if joint.mode is Mode.LINK_POSITION and joint.pid is not None else 0.0
-
-
 def stability_margin(model: mujoco.MjModel, joints: Joints) -> Margin | None:
     """The joint that bounds the time step, over sampled poses; None where none does.
 
@@ -88,20 +83,22 @@ def stability_margin(model: mujoco.MjModel, joints: Joints) -> Margin | None:
     at their stiffest, all at once; in modes with motors the spring also works against the motor's inertia. Motors
     are stepped beside the link, so that a joint that nothing damps gains energy with the fourth power of the step,
     0.1 % a step at half the bound; the default motor and 9 % of critical damping on the link take more than that.
+    The bristle of a servo's friction, κ·I/h² with a damping of 2·K·h, takes 5·κ of the 4 for itself.
     """
     explicit = [(n, d, int(model.jnt_dofadr[j])) for n, d, j in joints if not d.implicit]
-    explicit = [(n, d, dof) for n, d, dof in explicit if d.stiffest > 0.0 or _link_damping(d) > 0.0]
+    explicit = [(n, d, dof) for n, d, dof in explicit if d.stiffest > 0.0 or d.link_damping > 0.0]
     if not explicit:
         return None
     dofs = [dof for _, _, dof in explicit]
     stiffness = np.array([description.stiffest for _, description, _ in explicit])
-    damping = np.array([_link_damping(description) for _, description, _ in explicit])
+    damping = np.array([description.link_damping for _, description, _ in explicit])
+    bristles = 1.0 - 5.0 * EXPLICIT_SHARE / 4.0 * np.array([d.servo is not None for _, d, _ in explicit])
     motors = [1.0 / d.motor.inertia if d.mode.has_motors else 0.0 for _, d, _ in explicit]
     inverse = _inverse_inertias(model)[:, dofs][:, :, dofs] + np.diag(motors)
 
     def vibration(step: float) -> tuple[float, int]:
         """Largest eigenvalue of M⁻¹·diag(K·h² + 2·D·h), and the joint that moves most in it."""
-        root = np.sqrt(stiffness * step**2 + 2 * damping * step)
+        root = np.sqrt((stiffness * step**2 + 2 * damping * step) / bristles)
         values, vectors = np.linalg.eigh(root[:, None] * inverse * root)
         pose = int(np.argmax(values[:, -1]))
         return float(values[pose, -1]), int(np.argmax(np.abs(vectors[pose, :, -1])))
@@ -113,7 +110,7 @@ def stability_margin(model: mujoco.MjModel, joints: Joints) -> Margin | None:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if vibration(middle)[0] < 4.0 else (low, middle)
     index = vibration(low)[1]
-    inertia = (stiffness[index] * low**2 + 2 * damping[index] * low) / 4.0
+    inertia = (stiffness[index] * low**2 + 2 * damping[index] * low) / bristles[index] / 4.0
     return Margin(explicit[index][0], float(stiffness[index]), float(damping[index]), float(inertia), low)
 
 
@@ -138,7 +135,7 @@ def _check_motor_loop(name: str, joint: CompliantJoint, step: float) -> None:
 def _ways_out(joint: CompliantJoint) -> str:
     """What may help besides a shorter step and armature."""
     if joint.mode.rigid:
-        return "lower gains; "
+        return "lower gains; " if joint.servo is None else "a softer position loop; "
     ways = "implicit=True with the integrator 'discrete'; "
     ways += "a narrower preset_range; " if joint.law.preset is not None else "a softer spring; "
     return ways + ("a heavier motor; " if joint.mode.has_motors else "")
@@ -166,8 +163,14 @@ def check_stability(model: mujoco.MjModel, joints: Joints) -> None:
                 f"{description.stiffest:g} N·m/rad needs sub-steps of {description.substep:.2g} s, more than "
                 f"{_MOST_SUBSTEPS} in a time step of {step:g} s. Use a shorter time step or a heavier motor."
             )
-        if integrator == int(mujoco.mjtIntegrator.mjINT_RK4) and description.mode.has_motors:
-            _check_motor_loop(name, description, step)
+        if integrator == int(mujoco.mjtIntegrator.mjINT_RK4):
+            if description.servo is not None:
+                raise ConfigurationError(
+                    f"joint {name!r} is driven by a servo, whose friction is found from step to step, not at the "
+                    "stages of RK4. Use another integrator, such as implicitfast."
+                )
+            if description.mode.has_motors:
+                _check_motor_loop(name, description, step)
     margin = stability_margin(model, joints)
     if margin is not None and step >= margin.largest_step:
         description = next(d for n, d, _ in joints if n == margin.joint)

@@ -28,8 +28,10 @@ MODEL_FIELDS = (
     "actuator_ctrlrange",
     "jnt_qposadr",
     "jnt_dofadr",
+    "M_rowadr",
+    "M_rownnz",
 )
-DATA_FIELDS = ("time", "qpos", "qvel", "ctrl", "act", "act_dot")
+DATA_FIELDS = ("time", "qpos", "qvel", "ctrl", "act", "act_dot", "M")
 
 _SCALARS: Mapping[str, type[ctypes._SimpleCData]] = {  # type: ignore[type-arg]
     "mjtNum": ctypes.c_double,

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from pliant.actuators import CompliantJoint, JointOnModel, Mode
-from pliant.actuators.layout import ANCHOR, ANGLE, MOTOR_SIZE, act_size
+from pliant.actuators.layout import ANCHOR, ANGLE, MOTOR_SIZE
 from pliant.hardware.robot import Array
 
 
@@ -31,7 +31,7 @@ def resting_motors(joint: CompliantJoint, position: float, references: Sequence[
 
 def resting_act(joint: CompliantJoint, position: float, references: Sequence[float]) -> Array:
     """The joint's activation variables at rest: motors as in `resting_motors`, not moving, bristles relaxed."""
-    act = np.zeros(act_size(int(joint.mode), joint.motors, joint.implicit))
+    act = np.zeros(joint.act_size)
     if joint.mode.has_motors:
         for motor, angle in enumerate(resting_motors(joint, position, references)):
             act[motor * MOTOR_SIZE + ANGLE] = angle

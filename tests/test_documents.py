@@ -52,6 +52,15 @@ def test_the_page_on_laws_runs_as_it_stands(tmp_path):
     run_python(build, tmp_path, PLIANT_TARGETS="mylaws")
 
 
+def test_the_page_on_servos_runs_as_it_stands(tmp_path):
+    (use,) = blocks("docs/servos.md", "python")
+    angle = "data.joint('femur').qpos[0]"
+    run_python(
+        f"{use}\nassert -0.5 < {angle} < -0.42, {angle}\nassert not servo_status(model, data, joint).shut_down",
+        tmp_path,
+    )
+
+
 @pytest.mark.parametrize("page", ["README.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))])
 def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", (ROOT / page).read_text()):

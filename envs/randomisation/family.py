@@ -202,7 +202,7 @@ def _drives(
         groups = (
             (f"law {law.name!r}", law.parameters, LAW_AT, randomisation.law, ""),
             ("motor", MOTOR_PARAMETERS, MOTOR_AT, randomisation.motor, "motor_"),
-            ("PID", PID_PARAMETERS, PID_AT, randomisation.pid, ""),
+            ("PID", PID_PARAMETERS if joint.description.pid else (), PID_AT, randomisation.pid, ""),
         )
         actuator = joint.actuators[0]
         for owner, parameters, at, factors, prefix in groups:
@@ -240,7 +240,7 @@ def _prepare(model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisatio
     for joint, description in zip(joints, descriptions, strict=True):
         row = model.actuator_user[joint.actuators[0]]
         row[SUBSTEP] = min(row[SUBSTEP], description.substep)
-        if description.implicit:
+        if description.explicit_share:
             row[EXPLICIT_STIFFNESS] = explicit_stiffness(quickest, joint.joint)
 
 
@@ -262,6 +262,8 @@ def _quickest(joint: CompliantJoint, randomisation: Randomisation) -> CompliantJ
         name: getattr(joint.motor, name) * factor.bounds[0 if name == "inertia" else 1]
         for name, factor in randomisation.motor.items()
     }
-    assert joint.pid is not None
+    joint = replace(joint, motor=replace(joint.motor, **motor))
+    if joint.pid is None:
+        return joint
     pid = {name: getattr(joint.pid, name) * factor.bounds[1] for name, factor in randomisation.pid.items()}
-    return replace(joint, motor=replace(joint.motor, **motor), pid=replace(joint.pid, **pid))
+    return replace(joint, pid=replace(joint.pid, **pid))

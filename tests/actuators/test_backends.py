@@ -14,6 +14,7 @@ from pliant.actuators import (
     CompliantJoint,
     JointReader,
     Motor,
+    ServoDrive,
     add_compliant_joint,
     compile_model,
     compliant_joints,
@@ -30,6 +31,13 @@ ELASTIC = ("sea", "qbmove", "bavs", "awas2")
 JOINTS = [("rigid", 0), ("rigid", 1), *((law, mode) for law in ELASTIC for mode in range(2, 7))]
 """Every law in every mode it runs in."""
 
+SERVOS = {
+    "m6": ServoDrive("XL330/m6", p_gain=400),
+    "m1": ServoDrive("MX-64", p_gain=32),
+    "ax": ServoDrive("AX-12A"),
+}
+"""What may drive a joint in mode 1, but not under RK4."""
+
 INTEGRATORS = ("euler", "implicit", "implicitfast", "rk4", "discrete", "discrete with implicit stiffness")
 
 
@@ -40,15 +48,17 @@ def zoo_spec(integrator: str, delay: int) -> mujoco.MjSpec:
     spec = mujoco.MjSpec()
     spec.option.timestep = 4e-3 if implicit else 1e-3  # long enough that the springs are beyond an explicit step
     spec.option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.split()[0].upper()}")
-    for law, mode in JOINTS:
+    servos = {} if integrator == "rk4" else SERVOS
+    for law, mode, servo in [*((*joint, None) for joint in JOINTS), *(("rigid", 1, name) for name in servos)]:
         body = spec.worldbody.add_body()
         body.add_geom(size=[0.01, 0, 0], pos=[0.0, 0.0, -0.05], mass=0.2, contype=0, conaffinity=0)
-        name = f"{law}{mode}"
+        name = servo or f"{law}{mode}"
         body.add_joint(name=name, axis=[0, 1, 0]).damping[0] = 0.01
+        pid = PID(kp=40.0, ki=20.0, kd=0.5) if mode > 1 else PID(kp=4.0, ki=2.0, kd=0.05)
         joint = CompliantJoint(
             law=law, mode=mode, delay=delay * spec.option.timestep, implicit=implicit and mode >= 2,
             motor=Motor(static_friction=0.1),
-            pid=PID(kp=40.0, ki=20.0, kd=0.5) if mode > 1 else PID(kp=4.0, ki=2.0, kd=0.05),
+            pid=None if servo else pid, servo=SERVOS.get(servo),
             preset_range=(0.0, 0.02) if law == "awas2" else None,
         )  # fmt: skip
         add_compliant_joint(spec, name, joint)
@@ -97,7 +107,7 @@ def test_native_and_python_trajectories_are_identical(integrator, delay):
     native = trajectory(model, control)
     install("python")
     interpreted = trajectory(model, control)
-    differ = [f"{law}{mode}" for i, (law, mode) in enumerate(JOINTS) if np.any(native[:, i] != interpreted[:, i])]
+    differ = [model.joint(i).name for i in range(model.njnt) if np.any(native[:, i] != interpreted[:, i])]
     assert differ == []
     assert native.tobytes() == interpreted.tobytes()
     moved = np.ptp(native[:, : model.nq], axis=0)
@@ -167,7 +177,7 @@ def test_the_compiled_source_is_plain_code_that_python_can_run(interpreted_callb
             force = bias(model._address, data._address, i)
             results.append((force, data.act_dot[first : first + size].tolist() if size else []))
         assert results[0] == results[1], model.actuator(i).name
-    assert len(ours) == len(JOINTS)
+    assert len(ours) == len(JOINTS) + len(SERVOS) * (integrator != "rk4")
     plain = next(i for i in range(model.nu) if i not in ours)
     stranger = copy.deepcopy(model)
     stranger.actuator_user[0, IDENTITY] += 1.0

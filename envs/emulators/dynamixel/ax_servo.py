@@ -5,7 +5,8 @@ Source: ROBOTIS e-manual, page AX-12A.
 
 import math
 
-from pliant.envs.emulators.dynamixel import motion, profile
+from pliant.actuators.ax12a import compliance_drive, rounded_slope
+from pliant.envs.emulators.dynamixel import profile
 from pliant.envs.emulators.dynamixel.memory import Reason, RefusedError, Write
 from pliant.envs.emulators.dynamixel.packets import Error1
 from pliant.envs.emulators.dynamixel.plant import TICK, Demand
@@ -130,13 +131,14 @@ class AxServo(Servo):
         self._reference = profile.advance(self._reference, goal, limits, TICK)
         error = (self._reference.position - position) / self._count
         side = "ccw" if error > 0.0 else "cw"
-        law = motion.Compliance(
+        duty = compliance_drive(
+            error,
             memory[f"{side}_compliance_margin"],
-            motion.compliance_slope(memory[f"{side}_compliance_slope"]),
+            rounded_slope(memory[f"{side}_compliance_slope"]),
             memory.value("punch"),
             self._limit,
         )
-        return Demand(motion.compliant_duty(error, law), math.inf, self._reference.position)
+        return Demand(duty, math.inf, self._reference.position)
 
     # Protection
 

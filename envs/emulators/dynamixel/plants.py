@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pliant.actuators.ax12a import AX12A
+from pliant.actuators.bam import SERVOS, BamServo
 from pliant.envs.emulators.dynamixel.plant import TICK, Demand, Reading
 from pliant.errors import check_bounds, unknown_name
 from pliant.hardware.dynamixel.tables import servo_model
@@ -30,6 +32,12 @@ class Motor:
     """Viscous friction K_v, N·m·s/rad."""
 
     @classmethod
+    def of(cls, servo: BamServo) -> "Motor":
+        """Return the motor of a servo with the friction of model M1."""
+        values = servo.values
+        return cls(values["kt"], values["resistance"], values["armature"], values["kc"], values["kv"])
+
+    @classmethod
     def from_catalogue(cls, stall_torque: float, no_load_speed: float, voltage: float, inertia: float) -> "Motor":
         """Return the motor with a data sheet's stall torque (N·m) and no-load speed (rad/s) at `voltage`.
 
@@ -42,14 +50,13 @@ class Motor:
 
 
 MOTORS: Mapping[str, Motor] = {
-    # k_t, R, armature, K_c and K_v identified on the servos: better-actuator-models 1.0.2, model M1.
-    "MX-64(2.0)": Motor(1.622, 3.949, 0.01195, 0.0904, 0.0117),
-    "MX-106(2.0)": Motor(2.191, 2.965, 0.0266, 0.1035, 0.0352),
-    "XL330-M288": Motor(0.387, 4.017, 0.00181, 0.0128, 0.0037),
-    # Data sheets; the inertia of the XM430 is ToddlerBot's fit, the others are taken to be like it.
+    "MX-64(2.0)": Motor.of(SERVOS["MX-64"]),
+    "MX-106(2.0)": Motor.of(SERVOS["MX-106"]),
+    "XL330-M288": Motor.of(SERVOS["XL330"]),
+    "AX-12A": Motor.of(AX12A().motor),
+    # Data sheets; the inertia of the XM430 is ToddlerBot's fit, the other is taken to be like it.
     "XM430-W350": Motor.from_catalogue(4.1, 46 * math.pi / 30, 12.0, 0.0012),
     "XL430-W250": Motor.from_catalogue(1.5, 61 * math.pi / 30, 12.0, 0.0012),
-    "AX-12A": Motor.from_catalogue(1.5, 59 * math.pi / 30, 12.0, 0.0012),
 }
 """Motors by the name of the servo's model."""
 

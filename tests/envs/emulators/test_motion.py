@@ -8,14 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.envs.emulators.dynamixel import profile
-from pliant.envs.emulators.dynamixel.motion import (
-    Compliance,
-    Gains,
-    Loop,
-    compliance_slope,
-    compliant_duty,
-    pid,
-)
+from pliant.envs.emulators.dynamixel.motion import Gains, Loop, pid
 from pliant.envs.emulators.dynamixel.profile import Limits, Reference, Shape
 
 DT = 0.002
@@ -106,26 +99,3 @@ def test_pid_keeps_its_limit_and_does_not_wind_up():
     assert loop.total <= 0.5 * 885 / 0.1
     duty, _ = pid(-500.0, loop, Gains(1.0, 0.1), 0.5)
     assert duty < 0.0
-
-
-LAW = Compliance(margin=1.0, slope=32.0, punch=0.03, limit=1.0)
-
-
-def test_compliance_has_a_dead_band_a_step_a_slope_and_a_limit():
-    assert compliant_duty(1.0, LAW) == 0.0
-    assert compliant_duty(1.0 + 1e-9, LAW) == pytest.approx(0.03)
-    assert compliant_duty(1.0 + 16.0, LAW) == pytest.approx((0.03 + 1.0) / 2)
-    assert compliant_duty(-33.0, LAW) == -1.0
-    assert compliant_duty(500.0, LAW) == 1.0
-
-
-@given(st.floats(-1000, 1000), st.floats(0, 1))
-def test_compliance_is_odd_and_within_the_limit(error, limit):
-    law = LAW._replace(limit=limit)
-    assert compliant_duty(-error, law) == -compliant_duty(error, law)
-    assert abs(compliant_duty(error, law)) <= limit
-
-
-@pytest.mark.parametrize(("register", "slope"), [(0, 2), (1, 2), (3, 2), (32, 32), (63, 32), (254, 128)])
-def test_slope_is_the_power_of_two_below_the_register(register, slope):
-    assert compliance_slope(register) == slope

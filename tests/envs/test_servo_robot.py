@@ -1,0 +1,80 @@
+"""A robot of servos is a simulated robot like any other."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from pliant.actuators import CompliantJoint, ServoDrive, add_compliant_joint, compile_model
+from pliant.envs import SimulatedRobot
+from pliant.envs.models.rig1 import rig1
+from pliant.envs.randomisation import Randomisation, Uniform
+from pliant.errors import UnknownNameError
+
+SERVO = CompliantJoint("rigid", "link_position", servo=ServoDrive("XL330/m6", p_gain=400))
+
+
+@pytest.fixture
+def robot():
+    with SimulatedRobot(rig1(SERVO), 0.02) as robot:
+        yield robot
+
+
+def test_it_takes_goal_positions_and_goes_there(robot):
+    assert robot.info.command_names == ("joint/position",)
+    for _ in range(100):
+        robot.send([0.6])
+    state = robot.read()
+    assert state.position == pytest.approx([0.6], abs=0.1)
+    assert state.torque == pytest.approx(robot.data.qfrc_bias, abs=1e-4)
+    assert state.motor_position.size == 0
+
+
+def test_a_rollout_and_a_restored_state_give_its_motion_to_the_last_bit(robot):
+    commands = 0.8 * np.sin(0.3 * np.arange(60))[:, None]
+    expected = robot.rollout(commands)
+    for command in commands[:30]:
+        robot.send(command)
+    middle = robot.get_state()
+    for command in commands[30:]:
+        robot.send(command)
+    assert np.array_equal(robot.read().position, expected.position[-1])
+    robot.set_state(middle)
+    for command in commands[30:]:
+        robot.send(command)
+    assert np.array_equal(robot.read().position, expected.position[-1])
+
+
+def test_a_reset_begins_with_a_gear_that_knows_nothing_of_before(robot):
+    for _ in range(50):
+        robot.send([1.0])
+    robot.reset()
+    first = robot.read()
+    assert not robot.data.act.any()
+    assert first.velocity == pytest.approx([0.0])
+
+
+def test_masses_and_delays_may_vary_but_a_servo_has_no_pid_that_could():
+    varied = Randomisation(mass=Uniform(0.5, 2.0), command_delay=Uniform(0.0, 0.02))
+    with SimulatedRobot(rig1(SERVO), 0.02, randomisation=varied, seed=3) as robot:
+        robot.send([0.3])
+        assert set(robot.parameters) == {"pendulum/mass", "command_delay"}
+    with pytest.raises(UnknownNameError, match="kp"):
+        SimulatedRobot(rig1(SERVO), 0.02, randomisation=Randomisation(pid={"kp": Uniform(0.5, 2.0)}))
+
+
+def test_it_can_stand_in_a_scene_with_contacts():
+    """A servo that presses its link against the floor carries what the floor pushes back."""
+    spec = mujoco.MjSpec()
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[1, 1, 0.1], pos=[0, 0, -0.05])
+    leg = spec.worldbody.add_body()
+    leg.add_joint(name="leg", axis=[0, 1, 0])
+    leg.add_geom(size=[0.02, 0, 0], pos=[0.1, 0, 0], mass=0.1)
+    add_compliant_joint(spec, "leg", SERVO)
+    model = compile_model(spec)
+    data = mujoco.MjData(model)
+    data.ctrl[0] = 1.2
+    mujoco.mj_step(model, data, 3000)
+    assert data.ncon == 1
+    assert np.abs(data.qvel[0]) < 1e-6
+    assert data.qfrc_constraint[0] < -0.1
+    assert data.qfrc_actuator[0] == pytest.approx(-data.qfrc_constraint[0] + data.qfrc_bias[0], abs=1e-4)
