@@ -1,6 +1,7 @@
 """The registered environments: a task on the rig with one joint or on the arm with two."""
 
 import inspect
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -95,8 +96,53 @@ def as_task(task: str | Task) -> Task:
     return TASKS[task]()
 
 
-class CompliantJointEnv(PliantEnv):
+class CompliantEnv(PliantEnv):
+    """An environment made from what `gymnasium.make` is told."""
+
+    @staticmethod
+    @abstractmethod
+    def _make(options: JointOptions, robot: Robot | Mapping[str, Any] | None) -> Robot:
+        """The environment's robot."""
+
+    def __init__(
+        self,
+        task: str | Task = "track",
+        *,
+        law: str | Law | None = None,
+        mode: Mode | int | str | None = None,
+        parameters: str | Mapping[str, float] | None = None,
+        period: float | None = None,
+        robot: Robot | Mapping[str, Any] | None = None,
+        render_mode: str | None = None,
+        width: int = 640,
+        height: int = 480,
+    ) -> None:
+        """Make the environment.
+
+        Args:
+            task: "track", "reach" or a configured task.
+            law: compliance law of every joint; None: the environment's own.
+            mode: operation mode of every joint; None: the environment's own.
+            parameters: of the law, by name, or the name of a parameter set; None: the environment's own.
+            period: time from one action to the next, s; None: 0.02.
+            robot: options of `SimulatedRobot` (noise, delays, …) by name; or any robot, real or simulated, that
+                takes the place of this one.
+            render_mode: None, "human" or "rgb_array".
+            width: of an image, pixels.
+            height: of an image, pixels.
+
+        Raises:
+            UnknownNameError: no such task, law, mode, parameter or option.
+            OutOfBoundsError, ConfigurationError: a value out of bounds, or values that do not go together.
+        """
+        made = self._make(JointOptions(law, mode, parameters, period), robot)
+        super().__init__(made, as_task(task), render_mode, width=width, height=height)
+
+
+class CompliantJointEnv(CompliantEnv):
     """One compliant joint turns a weight of 0.2 kg on a rod of 0.04 m: `pliant/CompliantJoint-v0`.
+
+    By default the joint is a qbMove in mode 3: equilibrium and stiffness preset with ideal motors.
 
     ## Action space
     `Box(-1, 1, (n,), float32)`, spread over the bounds of the joint's references; by default:
@@ -124,43 +170,14 @@ class CompliantJointEnv(PliantEnv):
     See the tasks, `pliant.envs.tasks.Track` and `Reach`.
     """
 
-    def __init__(
-        self,
-        task: str | Task = "track",
-        *,
-        law: str | Law | None = None,
-        mode: Mode | int | str | None = None,
-        parameters: str | Mapping[str, float] | None = None,
-        period: float | None = None,
-        robot: Robot | Mapping[str, Any] | None = None,
-        render_mode: str | None = None,
-        width: int = 640,
-        height: int = 480,
-    ) -> None:
-        """Make the environment.
-
-        Args:
-            task: "track", "reach" or a configured task.
-            law: compliance law; None: "qbmove".
-            mode: operation mode; None: 3, equilibrium and stiffness preset with ideal motors.
-            parameters: of the law, by name, or the name of a parameter set; None: the law's defaults.
-            period: time from one action to the next, s; None: 0.02.
-            robot: options of `SimulatedRobot` (noise, delays, …) by name; or any robot, real or simulated, that
-                takes the place of this one.
-            render_mode: None, "human" or "rgb_array".
-            width: of an image, pixels.
-            height: of an image, pixels.
-
-        Raises:
-            UnknownNameError: no such task, law, mode, parameter or option.
-            OutOfBoundsError, ConfigurationError: a value out of bounds, or values that do not go together.
-        """
-        made = rig1_robot(JointOptions(law, mode, parameters, period), robot)
-        super().__init__(made, as_task(task), render_mode, width=width, height=height)
+    _make = staticmethod(rig1_robot)
 
 
-class CompliantArm2Env(PliantEnv):
+class CompliantArm2Env(CompliantEnv):
     """A hanging arm of two qbMove joints: `pliant/CompliantArm2-v0`.
+
+    By default in mode 6, equilibrium and stiffness preset with motors. With neither law nor parameters given, the
+    springs are those identified on the real arm.
 
     ## Action space
     `Box(-1, 1, (n,), float32)`, spread over the bounds of the joints' references; by default:
@@ -189,31 +206,4 @@ class CompliantArm2Env(PliantEnv):
     See the tasks, `pliant.envs.tasks.Track` and `Reach`.
     """
 
-    def __init__(
-        self,
-        task: str | Task = "track",
-        *,
-        law: str | Law | None = None,
-        mode: Mode | int | str | None = None,
-        parameters: str | Mapping[str, float] | None = None,
-        period: float | None = None,
-        robot: Robot | Mapping[str, Any] | None = None,
-        render_mode: str | None = None,
-        width: int = 640,
-        height: int = 480,
-    ) -> None:
-        """Make the environment. Arguments and errors of `CompliantJointEnv`, but for these.
-
-        Args:
-            task: as there.
-            law: of both joints; None, with no parameters: the springs identified on the real arm.
-            mode: of both joints; None: 6, equilibrium and stiffness preset with motors.
-            parameters: of both joints.
-            period: as there.
-            robot: as there.
-            render_mode: as there.
-            width: as there.
-            height: as there.
-        """
-        made = arm2_robot(JointOptions(law, mode, parameters, period), robot)
-        super().__init__(made, as_task(task), render_mode, width=width, height=height)
+    _make = staticmethod(arm2_robot)
