@@ -91,6 +91,16 @@ def _make_module_jitable(module: Any) -> None:
             _make_jitable(function)
 
 
+@register_jitable
+def _inputs(m: int, d: int, i: int, p: Any) -> tuple[float, float, float, float, Any, Any]:
+    """Angle, speed, controls in force and slices of `act` and `act_dot` of the joint whose first actuator is i."""
+    q, dq = link_state(m, d, i)
+    c1 = control(m, d, i)
+    c2 = control(m, d, i + 1) if p[MOTORS] == 2.0 else 0.0
+    act_address, rates_address = activation(m, d, i)
+    return q, dq, c1, c2, doubles(act_address), doubles(rates_address)
+
+
 def _act_dyn(m: int, d: int, i: int) -> float:
     """`mjcb_act_dyn`: writes all rows of the joint's `act_dot`. NaN where the law is unknown."""
     address = joint_row(m, i)
@@ -100,12 +110,7 @@ def _act_dyn(m: int, d: int, i: int) -> float:
     law = find_law(p)
     if law == 0:
         return math.nan
-    q, dq = link_state(m, d, i)
-    c1 = control(m, d, i)
-    c2 = control(m, d, i + 1) if p[MOTORS] == 2.0 else 0.0
-    act_address, rates_address = activation(m, d, i)
-    act = doubles(act_address)
-    rates = doubles(rates_address)
+    q, dq, c1, c2, act, rates = _inputs(m, d, i, p)
     inertia = joint_inertia(m, d, i) if p[SERVO_AT] != NO_SERVO else 0.0
     kernel.act_rates(law, p, q, dq, c1, c2, act, rates, timestep(m), multistage(m), inertia)
     return rates[0]
@@ -120,12 +125,7 @@ def _act_bias(m: int, d: int, i: int) -> float:
     law = find_law(p)
     if law == 0:
         return math.nan
-    q, dq = link_state(m, d, i)
-    c1 = control(m, d, i)
-    c2 = control(m, d, i + 1) if p[MOTORS] == 2.0 else 0.0
-    act_address, rates_address = activation(m, d, i)
-    act = doubles(act_address)
-    rates = doubles(rates_address)
+    q, dq, c1, c2, act, rates = _inputs(m, d, i, p)
     return kernel.bias_force(law, p, q, dq, c1, c2, act, rates, timestep(m))
 
 
@@ -135,11 +135,7 @@ def read_joints(m: int, d: int, actuators: int, count: int, out: int) -> float:
         i = int32_at(actuators + 4 * k)
         p = doubles(joint_row(m, i))
         law = find_law(p)
-        q, dq = link_state(m, d, i)
-        c1 = control(m, d, i)
-        c2 = control(m, d, i + 1) if p[MOTORS] == 2.0 else 0.0
-        act_address, _ = activation(m, d, i)
-        act = doubles(act_address)
+        q, dq, c1, c2, act, _ = _inputs(m, d, i, p)
         row = doubles(out + 8 * _SIGNAL_COUNT * k)
         kernel.joint_signals(law, p, q, dq, c1, c2, act, row)
     return 0.0

@@ -15,6 +15,12 @@ import pytest
 
 from pliant.envs.emulators.dynamixel.bus import BusSettings
 from pliant.envs.emulators.dynamixel.control import request
+from pliant.envs.emulators.dynamixel.packets import (
+    Instruction,
+    InstructionPacket,
+    PacketParser,
+    encode_instruction,
+)
 from pliant.envs.emulators.dynamixel.process import EmulatedBus, bare_shafts, main
 from pliant.envs.emulators.dynamixel.servo import ServoSettings
 from pliant.errors import OutputError, RobotError, UnknownNameError
@@ -241,6 +247,28 @@ def test_faults_of_the_wire_are_seen_by_the_sdk(lone):
     assert two.ping(port, 1)[1] == TIMEOUT
     lone.faults("to_servos")
     assert two.ping(port, 1)[1] == OK
+    port.closePort()
+
+
+def test_a_late_packet_holds_up_those_behind_it(lone):
+    """As in an adapter's buffer: what is sent later never arrives earlier."""
+    port = opened(lone)
+    pings = [encode_instruction(2, InstructionPacket(number, Instruction.PING)) for number in (1, 2)]
+    lone.faults(late=1.0, lateness=0.6)
+    port.writePort(list(pings[0]))
+    time.sleep(0.3)
+    lone.faults()
+    begin = time.monotonic()
+    port.writePort(list(pings[1]))
+    parser, statuses = PacketParser(2, status=True), []
+
+    def arrived():
+        statuses.extend(parser.feed(bytes(port.readPort(100))))
+        return len(statuses) == 2
+
+    assert eventually(arrived)
+    assert [status.id for status in statuses] == [1, 2]
+    assert time.monotonic() - begin > 0.15
     port.closePort()
 
 
