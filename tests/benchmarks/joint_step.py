@@ -16,7 +16,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
-from pliant.actuators import CompliantJoint, add_compliant_joint, compile_model, find_law, install
+from pliant.actuators import CompliantJoint, ServoDrive, add_compliant_joint, compile_model, find_law, install
 
 JOINTS = (1, 2, 5, 18)
 STEPS = 2000
@@ -45,6 +45,15 @@ def compliant(joints: int, mode: int, backend: str = "native") -> mujoco.MjModel
     for i in range(joints):
         add_compliant_joint(spec, f"j{i}", CompliantJoint(law=find_law("qbmove")(set="maker_pro"), mode=mode))
     return compile_model(spec, backend)
+
+
+def servos(joints: int) -> mujoco.MjModel:
+    """The chain with XL330 servos and friction M6."""
+    spec = chain(joints)
+    drive = ServoDrive("XL330/m6", p_gain=400)
+    for i in range(joints):
+        add_compliant_joint(spec, f"j{i}", CompliantJoint("rigid", "link_position", servo=drive))
+    return compile_model(spec)
 
 
 def built_in(joints: int, kind: str, each: int) -> mujoco.MjModel:
@@ -135,6 +144,14 @@ def step_table(repeats: int) -> None:
             print(f"{joints:6} {mode:4} {native:8.2f} {two:12.2f} {two_ratio:6.2f} {one:12.2f} {one_ratio:6.2f}")
 
 
+def servo_table(repeats: int) -> None:
+    """Servos against MuJoCo's own motors."""
+    for joints in JOINTS:
+        times = paired({"servo": stepper(servos(joints)), "own": stepper(built_in(joints, "dcmotor", 1))}, repeats)
+        servo, own = (statistics.median(times[name]) for name in ("servo", "own"))
+        print(f"{joints:6} joints: servo {servo:.2f}, dcmotor {own:.2f}, ratio {ratio(times, 'servo', 'own'):.2f}")
+
+
 def backend_table(repeats: int) -> None:
     """Native against Python callbacks, two joints."""
     for mode in (3, 6):
@@ -173,6 +190,8 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     print("microseconds a step")
     step_table(repeats)
+    print("\nservos with friction M6 against one dcmotor a joint, microseconds a step")
+    servo_table(repeats)
     print("\nback ends, microseconds a step of two joints")
     backend_table(max(repeats // 3, 3))
     print("\nBatch, two joints, 256 simulations")
