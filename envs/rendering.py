@@ -5,6 +5,7 @@ Only positions are computed for a picture, so that a run that is drawn is the ru
 
 import os
 import time
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -12,6 +13,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.envs.overlay import Shape, add_shapes
 from pliant.errors import ConfigurationError, OutOfBoundsError, PliantError, unknown_name
 from pliant.hardware.robot import Robot
 
@@ -56,8 +58,14 @@ class OffscreenRenderer:
         self._model, self._width, self._height, self._shadows = model, width, height, shadows
         self._renderer: mujoco.Renderer | None = None
 
-    def render(self, data: mujoco.MjData) -> NDArray[np.uint8]:
+    def render(
+        self, data: mujoco.MjData, shapes: Callable[[], Sequence[Shape]] | None = None
+    ) -> NDArray[np.uint8]:
         """Return an image of the simulation as it is now, (height, width, 3).
+
+        Args:
+            data: the simulation.
+            shapes: what is drawn besides, asked for once positions are up to date.
 
         Raises:
             RenderingError: MuJoCo finds no OpenGL here.
@@ -67,6 +75,8 @@ class OffscreenRenderer:
         update_positions(self._model, data)
         self._renderer.update_scene(data, camera=0 if self._model.ncam else -1)
         self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = self._shadows
+        if shapes is not None:
+            add_shapes(self._renderer.scene, shapes())
         image: NDArray[np.uint8] = self._renderer.render()
         return image
 

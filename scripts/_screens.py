@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.envs.overlay import Overlay, add_shapes
-from pliant.envs.rendering import RenderingError, update_positions
+from pliant.envs.rendering import OffscreenRenderer, RenderingError, update_positions
 from pliant.envs.simulated_robot import SimulatedRobot
 
 KEYS = {"Space": "pause and go on", "Backspace": "begin again", "Enter": "show or hide the gauges"}
@@ -120,34 +120,19 @@ class NativeScreen:
 
 
 class FilmScreen:
-    """Images of a simulation, for a film.
-
-    Raises:
-        RenderingError: MuJoCo finds no OpenGL here.
-    """
+    """Images of a simulation, for a film."""
 
     def __init__(self, robot: SimulatedRobot, controls: Controls, width: int, height: int) -> None:
         self.frames: list[NDArray[np.uint8]] = []
         """The images, each (height, width, 3)."""
         self._robot, self._controls = robot, controls
         self._overlay = Overlay(robot.model, robot.data, robot.plan.joints)
-        buffer = robot.model.vis.global_  # must hold the image
-        buffer.offwidth, buffer.offheight = max(buffer.offwidth, width), max(buffer.offheight, height)
-        try:
-            self._renderer: Any = mujoco.Renderer(robot.model, height, width)
-        except Exception as error:  # each OpenGL platform fails in its own way
-            raise RenderingError(
-                f"MuJoCo cannot draw here: {error}. Set MUJOCO_GL=egl (apt install libegl1 libgl1-mesa-dri) or "
-                "MUJOCO_GL=osmesa (apt install libosmesa6), or use viewer=web, where the browser draws."
-            ) from error
+        self._renderer = OffscreenRenderer(robot.model, width, height)
 
     def show(self) -> bool:
-        """Take an image of the simulation as it is now."""
-        update_positions(self._robot.model, self._robot.data)
-        self._renderer.update_scene(self._robot.data, camera=0 if self._robot.model.ncam else -1)
-        if self._controls.gauges:
-            add_shapes(self._renderer.scene, self._overlay.shapes())
-        self.frames.append(self._renderer.render())
+        """Take an image of the simulation as it is now; raises `RenderingError` if MuJoCo finds no OpenGL here."""
+        shapes = self._overlay.shapes if self._controls.gauges else None
+        self.frames.append(self._renderer.render(self._robot.data, shapes))
         return True
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """What `pliant view` shows: a simulated robot and who commands it."""
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,12 +10,10 @@ from pliant.controllers import FeedForward, sample
 from pliant.controllers.trajectories import Trajectory
 from pliant.controllers.trial import JointTrials
 from pliant.envs.env import PliantEnv
+from pliant.envs.experiments.movement import Movement, OpenLoop
 from pliant.envs.simulated_robot import SimulatedRobot
 from pliant.errors import ConfigurationError
-from pliant.hardware.robot import Array, Channel
-
-Commands = Callable[[float], Array]
-"""The command at a time, (columns,)."""
+from pliant.hardware.robot import Array, Channel, State
 
 _TURN = 0.7
 """Amplitude of the references of a demonstration, rad …"""
@@ -41,35 +39,24 @@ class Show(Protocol):
         """Let one period pass; at the end, begin again."""
 
 
-class CommandShow:
-    """A robot that is given commands, from rest."""
+class MovementShow:
+    """A robot that moves; at the end it begins again."""
 
-    def __init__(self, robot: SimulatedRobot, commands: Commands, duration: float) -> None:
-        """Connect the robot.
-
-        Args:
-            robot: what is commanded.
-            commands: from the beginning on.
-            duration: after which it begins again, s; infinite: never.
-        """
-        self.robot, self.duration = robot, duration
-        self._commands, self._count = commands, 0
-        robot.connect()
+    def __init__(self, movement: Movement) -> None:
+        """Put the robot to the beginning."""
+        self.robot, self.duration = movement.robot, movement.duration
+        self._movement = movement
         self.restart()
 
     def restart(self) -> None:
-        """Put the robot to rest under the first command."""
-        self._count = 0
-        self.robot.reset(command=self._commands(0.0))
+        """Put the robot to the beginning."""
+        self._states = self._movement.states()
+        next(self._states)
 
     def advance(self) -> None:
-        """Let one period pass; at the end, begin again."""
-        time = self._count * self.robot.info.period
-        if time >= self.duration:
+        """Let one period pass, or begin again after the last one."""
+        if next(self._states, None) is None:
             self.restart()
-            return
-        self.robot.send(self._commands(time))
-        self._count += 1
 
 
 class EnvironmentShow:
@@ -121,12 +108,27 @@ def demonstration(channels: tuple[Channel, ...], time: float) -> Array:
     return np.array(values)
 
 
-def demonstrating(robot: SimulatedRobot) -> CommandShow:
+@dataclass(frozen=True)
+class Demonstration:
+    """Commands the demonstration, whatever the robot does."""
+
+    channels: tuple[Channel, ...]
+
+    def reset(self, state: State) -> None:
+        """Nothing to forget."""
+
+    def update(self, state: State, t: float) -> Array:
+        """Return the command at time t."""
+        return demonstration(self.channels, t)
+
+
+def demonstrating(robot: SimulatedRobot) -> Movement:
     """The demonstration, without end."""
-    return CommandShow(robot, lambda time: demonstration(robot.info.command, time), math.inf)
+    channels = robot.info.command
+    return Movement(robot, Demonstration(channels), math.inf, before=demonstration(channels, 0.0))
 
 
-def following(robot: SimulatedRobot, trajectory: Trajectory) -> CommandShow:
+def following(robot: SimulatedRobot, trajectory: Trajectory) -> Movement:
     """A robot that gets a trajectory as the first reference of each joint, the others at rest.
 
     Raises:
@@ -138,15 +140,14 @@ def following(robot: SimulatedRobot, trajectory: Trajectory) -> CommandShow:
             f"the trajectory moves {motion.position.shape[1]} joints, robot {robot.info.name!r} has "
             f"{len(robot.info.joints)} ({', '.join(robot.info.joints)})."
         )
-    rows = JointTrials(robot).robot_command(motion.position)
-    return CommandShow(robot, lambda time: rows[_row(time, robot, len(rows))], len(rows) * robot.info.period)
+    return _open_loop(robot, JointTrials(robot).robot_command(motion.position))
 
 
-def replaying(robot: SimulatedRobot, feedforward: FeedForward) -> CommandShow:
+def replaying(robot: SimulatedRobot, feedforward: FeedForward) -> Movement:
     """What was learned, replayed; raises `MismatchError` on a robot that it does not fit."""
-    fitting = feedforward.arranged(robot.info)
-    return CommandShow(robot, fitting.at, fitting.duration)
+    return _open_loop(robot, feedforward.arranged(robot.info).command)
 
 
-def _row(time: float, robot: SimulatedRobot, rows: int) -> int:
-    return min(round(time / robot.info.period), rows - 1)
+def _open_loop(robot: SimulatedRobot, rows: Array) -> OpenLoop:
+    """A robot that stands under the first command until the motion begins."""
+    return OpenLoop(robot, rows, before=rows[0])

@@ -12,6 +12,7 @@ from rich.console import Console
 import pliant.envs
 from pliant.conf.build import build
 from pliant.controllers import FeedForward
+from pliant.envs.experiments.experiment import Experiment
 from pliant.envs.rendering import RenderingError
 from pliant.envs.simulated_robot import SimulatedRobot
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
@@ -20,17 +21,15 @@ from pliant.scripts._environments import make_environment
 from pliant.scripts._film import film_format, save_film
 from pliant.scripts._policies import bare_word
 from pliant.scripts._screens import KEYS, Controls, FilmScreen, NativeScreen, Screen
-from pliant.scripts._shows import EnvironmentShow, Show, demonstrating, following, replaying
+from pliant.scripts._shows import EnvironmentShow, MovementShow, Show, demonstrating, following, replaying
+from pliant.scripts.reproduce import experiment_names
 
 VIEWERS = ("native", "web", "offscreen")
-EXPERIMENTS = {
-    "sine2": ["robot=arm2", "trajectory=sine"],
-    "steps2": ["robot=arm2", "robot.model.vertical=false", "trajectory=step"],
-    "chirp": ["robot=rig1", "robot.model.gravity=false", "trajectory=chirp", "trajectory.amplitude=[0.15]"],
-}
-"""Robot and motion of the experiments whose motion is one of the group `trajectory`."""
+_MOTIONS = ("experiment", "environment", "feedforward", "trajectory")
 _RATE = 25.0
 """Images of a film per second."""
+_REFRESH = 60.0
+"""Images on a screen per second, at most."""
 
 
 def named_subject(arguments: list[str]) -> list[str]:
@@ -38,43 +37,65 @@ def named_subject(arguments: list[str]) -> list[str]:
 
     Raises:
         UnknownNameError: the word is none of them.
+        ConfigurationError: settings of a robot beside an experiment or environment, which bring their own.
     """
     words = bare_word(arguments)
-    if not words or not words[0].startswith("policy="):
-        return list(arguments)
-    word, rest = arguments[0], list(arguments[1:])
+    if words and words[0].startswith("policy="):
+        words = [_named(arguments[0]), *arguments[1:]]
+    own = next((word for word in words if word.startswith(("experiment=", "environment="))), None)
+    robot = next((word for word in words if word.startswith(("robot=", "robot."))), None)
+    if own is not None and robot is not None:
+        raise ConfigurationError(
+            f"{own} brings a robot of its own, which {robot} would not change. Leave it out; the settings of an "
+            "experiment are under experiment, as in experiment.soft=0.3."
+        )
+    return words
+
+
+def _named(word: str) -> str:
+    """A bare word as the setting that it stands for."""
+    if word in experiment_names():
+        return f"experiment={word}"
     robots = sorted(f.name.removesuffix(".yaml") for f in (files("pliant.conf") / "robot").iterdir())
     if word in robots:
-        return [f"robot={word}", *rest]
-    if word in EXPERIMENTS:
-        return [*EXPERIMENTS[word], *rest]
+        return f"robot={word}"
     if word in gymnasium.registry:
-        return [f"environment={word}", *rest]
+        return f"environment={word}"
     if Path(word).exists():
-        return [f"feedforward='{word}'", *rest]
+        return f"feedforward='{word}'"
     ours = sorted(name for name in gymnasium.registry if name.startswith("pliant/"))
-    raise unknown_name("robot, experiment, environment or file", word, [*robots, *EXPERIMENTS, *ours])
+    choices = dict.fromkeys([*experiment_names(), *robots, *ours])
+    raise unknown_name("robot, experiment, environment or file", word, choices)
 
 
 def make_show(config: DictConfig) -> Show:
     """Return what the configuration asks to be shown.
 
     Raises:
-        ConfigurationError: it asks for several motions at once.
+        ConfigurationError: it asks for several motions at once, or for a variant of what has none.
+        UnknownNameError: the experiment has no such variant.
     """
-    motions = [name for name in ("environment", "feedforward", "trajectory") if config.get(name) is not None]
+    motions = [name for name in _MOTIONS if config.get(name) is not None]
     if len(motions) > 1:
         raise ConfigurationError(f"{' and '.join(motions)} are motions of their own; give one of them.")
+    if config.variant is not None and motions != ["experiment"]:
+        raise ConfigurationError(f"variant={config.variant} is for an experiment, such as experiment=step.")
+    if motions == ["experiment"]:
+        experiment = build(config.experiment, "experiment")
+        if not isinstance(experiment, Experiment):
+            raise ConfigurationError(f"experiment is a {type(experiment).__name__}, not an Experiment.")
+        return MovementShow(experiment.movement(config.variant))
     if config.environment is not None:
         node = OmegaConf.create({"env": {"id": config.environment, "options": {}}, "task": config.task})
         return EnvironmentShow(make_environment(node), int(config.seed))
     robot = SimulatedRobot(build(config.robot.model, "robot.model"), float(config.robot.period))
     if config.feedforward is not None:
         path = Path(config.feedforward)
-        return replaying(robot, FeedForward.load(path / "feedforward.npz" if path.is_dir() else path))
+        learned = FeedForward.load(path / "feedforward.npz" if path.is_dir() else path)
+        return MovementShow(replaying(robot, learned))
     if config.get("trajectory") is not None:
-        return following(robot, build(config.trajectory, "trajectory"))
-    return demonstrating(robot)
+        return MovementShow(following(robot, build(config.trajectory, "trajectory")))
+    return MovementShow(demonstrating(robot))
 
 
 def web_screen(robot: SimulatedRobot, controls: Controls, config: DictConfig) -> Screen:
@@ -94,16 +115,23 @@ def web_screen(robot: SimulatedRobot, controls: Controls, config: DictConfig) ->
 
 def watch(show: Show, screen: Screen, controls: Controls, speed: float) -> None:
     """Run a show at `speed` times real time until its screen is closed."""
-    step = show.robot.info.period / speed
+    periods = _periods(show, speed, _REFRESH)
+    step = periods * show.robot.info.period / speed
     due = time.monotonic()
     while screen.show():
         if controls.again:
             controls.again = False
             show.restart()
         elif not controls.paused:
-            show.advance()
+            for _ in range(periods):
+                show.advance()
         due = max(due + step, time.monotonic() - step)  # what is late is not caught up with
         time.sleep(max(due - time.monotonic(), 0.0))
+
+
+def _periods(show: Show, speed: float, rate: float) -> int:
+    """How many periods of the robot pass from one image to the next."""
+    return max(round(speed / rate / show.robot.info.period), 1)
 
 
 def film(show: Show, config: DictConfig, controls: Controls) -> Path:
@@ -114,7 +142,7 @@ def film(show: Show, config: DictConfig, controls: Controls) -> Path:
     duration = check_bounds("duration", 12.0 if longest == float("inf") else longest, 0.1, 600.0, "s")
     width, height = (int(check_bounds(name, config[name], 16, 4096, "pixels")) for name in ("width", "height"))
     screen = FilmScreen(show.robot, controls, width, height)
-    periods = max(round(float(config.speed) / _RATE / show.robot.info.period), 1)
+    periods = _periods(show, float(config.speed), _RATE)
     try:
         for k in range(round(duration / show.robot.info.period)):
             if k % periods == 0:

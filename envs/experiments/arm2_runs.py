@@ -7,6 +7,7 @@ import numpy as np
 
 from pliant.controllers.checks import Array
 from pliant.envs.experiments.experiment import Outcome
+from pliant.envs.experiments.movement import OpenLoop
 from pliant.envs.experiments.statics import StaticArm
 from pliant.envs.models.arm2 import JOINTS, arm2
 from pliant.envs.simulated_robot import SimulatedRobot
@@ -34,8 +35,10 @@ class ArmRun:
         return (self.preset, self.preset)
 
 
-def run_arm(preset: float, equilibrium: Array, *, vertical: bool, damping: float, friction: float) -> ArmRun:
-    """Run the arm from rest at q = 0 in mode 6, both joints given the same equilibrium.
+def arm_movement(
+    preset: float, equilibrium: Array, *, vertical: bool, damping: float, friction: float
+) -> OpenLoop:
+    """The arm from rest at q = 0 in mode 6, both joints given the same equilibrium.
 
     Args:
         preset: stiffness preset of both joints, rad.
@@ -48,9 +51,12 @@ def run_arm(preset: float, equilibrium: Array, *, vertical: bool, damping: float
     rows = np.tile(robot.info.rest, (len(equilibrium), 1))
     for joint in JOINTS:
         rows[:, robot.info.command_names.index(f"{joint}/equilibrium")] = equilibrium
-    with robot:
-        motion = robot.rollout(rows)
-    return ArmRun(preset, robot, StaticArm(robot.model), motion)
+    return OpenLoop(robot, rows)
+
+
+def run_arm(preset: float, movement: OpenLoop) -> ArmRun:
+    """Run the arm with a stiffness preset, rad."""
+    return ArmRun(preset, movement.robot, StaticArm(movement.robot.model), movement.run())
 
 
 def arm_arrays(runs: Mapping[str, ArmRun]) -> dict[str, Array]:

@@ -1,12 +1,14 @@
 """The frequency response of a qbMove, soft and stiff, from a chirp of its equilibrium."""
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from pliant.actuators import Compliance, CompliantJoint, Mode, find_law
+from pliant.actuators import CompliantJoint, Mode, find_law
 from pliant.controllers import Chirp
 from pliant.controllers.checks import Array
 from pliant.controllers.frequency_response import (
@@ -19,6 +21,7 @@ from pliant.controllers.frequency_response import (
 )
 from pliant.envs.experiments.experiment import Claim, Experiment, Outcome
 from pliant.envs.experiments.harmonic_balance import harmonic_balance
+from pliant.envs.experiments.movement import OpenLoop
 from pliant.envs.experiments.statics import StaticArm
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.simulated_robot import SimulatedRobot
@@ -27,6 +30,8 @@ from pliant.report import COLOURS, Report, figure
 _PERIOD = 2e-3
 _TIMESTEP = 5e-4
 _SETTINGS = ("soft", "stiff")
+_SEGMENTS = 5.0
+"""Into which a chirp is cut for the estimate."""
 _LATE = 0.9
 """Where on the way to its end the published sweep is read off: at the very end few segments count."""
 _CLOSE = 0.02
@@ -94,31 +99,49 @@ class ChirpResponse(Experiment):
     def run(self) -> Outcome:
         """Run both sweeps in both settings."""
         law = find_law("qbmove")()
-        published = Chirp(self.amplitude, self.f0, self.f1, self.duration)
-        wide = Chirp(self.small_amplitude, self.f0, self.wide_f1, self.wide_duration)
         claims: list[Claim] = []
         metrics: dict[str, float] = {}
         arrays: dict[str, Array] = {}
         for setting in _SETTINGS:
             preset = float(getattr(self, setting))
-            robot = self._robot(law, preset)
-            (linear,) = StaticArm(robot.model).linear([0.0], [preset])
-            large, small = (_sweep(robot, chirp) for chirp in (published, wide))
+            published, wide = (self._movement(preset, chirp) for chirp in (self._published, self._wide))
+            (linear,) = StaticArm(published.robot.model).linear([0.0], [preset])
+            large, small = _sweep(published, self._published), _sweep(wide, self._wide)
             balance = harmonic_balance(law, preset, linear, self.amplitude, large.response.frequency)
             arrays |= _arrays(setting, linear, large, small, balance)
             metrics |= _measure(setting, linear, large.response, small.response, balance)
             claims += _claims(setting, metrics)
         return Outcome(tuple(claims), metrics, arrays, self._notes(metrics))
 
+    def movements(self) -> Mapping[str, Callable[[], OpenLoop]]:
+        """Both sweeps in both settings, the published ones first."""
+        return {
+            f"{setting}{sweep}": partial(self._movement, float(getattr(self, setting)), chirp)
+            for sweep, chirp in (("", self._published), ("_wide", self._wide))
+            for setting in _SETTINGS
+        }
+
     def draw(self, outcome: Outcome, report: Report) -> None:
         """The chirp in time, and gain, phase and coherence of both sweeps."""
         self._draw_time(outcome, report)
         _draw_response(outcome, report)
 
-    def _robot(self, law: Compliance, preset: float) -> SimulatedRobot:
-        joint = CompliantJoint(law, Mode.EQUILIBRIUM_PRESET)
+    @property
+    def _published(self) -> Chirp:
+        return Chirp(self.amplitude, self.f0, self.f1, self.duration)
+
+    @property
+    def _wide(self) -> Chirp:
+        return Chirp(self.small_amplitude, self.f0, self.wide_f1, self.wide_duration)
+
+    def _movement(self, preset: float, chirp: Chirp) -> OpenLoop:
+        joint = CompliantJoint(find_law("qbmove")(), Mode.EQUILIBRIUM_PRESET)
         model = rig1(joint, preset=preset, damping=self.damping, gravity=False, timestep=_TIMESTEP)
-        return SimulatedRobot(model, _PERIOD)
+        robot, time = SimulatedRobot(model, _PERIOD), _times(chirp)
+        rows = np.tile(robot.info.rest, (len(time), 1))
+        inside = (time >= 0.0) & (time <= chirp.duration)
+        rows[:, 0] = np.where(inside, chirp.position(np.clip(time, 0.0, None))[:, 0], 0.0)
+        return OpenLoop(robot, rows)
 
     def _draw_time(self, outcome: Outcome, report: Report) -> None:
         with figure(2, 1, height=4.6, sharex=True, sharey=True) as (drawing, axes):
@@ -152,25 +175,24 @@ class ChirpResponse(Experiment):
         )
 
 
-def _sweep(robot: SimulatedRobot, chirp: Chirp) -> Sweep:
+def _times(chirp: Chirp) -> Array:
+    """Times of the commands from the start of a chirp, (n,), s, with half a segment of rest before and after."""
+    rest = 0.5 * chirp.duration / _SEGMENTS
+    return np.arange(-rest, chirp.duration + rest, _PERIOD)
+
+
+def _sweep(movement: OpenLoop, chirp: Chirp) -> Sweep:
     """Run a chirp between two rests and estimate the response.
 
     A command is held for a period, so at an instant where it jumps it counts with its mean: that is late by half
     a period against the chirp, as the held command is on average.
     """
-    segment = chirp.duration / 5.0
-    time = np.arange(-0.5 * segment, chirp.duration + 0.5 * segment, _PERIOD)
-    rows = np.tile(robot.info.rest, (len(time), 1))
-    inside = (time >= 0.0) & (time <= chirp.duration)
-    rows[:, 0] = np.where(inside, chirp.position(np.clip(time, 0.0, None))[:, 0], 0.0)
-    with robot:
-        motion = robot.rollout(rows)
+    motion = movement.run()
     before, after = motion.command[:-1, 0], motion.command[1:, 0]
     excitation, position = 0.5 * (before + after), motion.position[:-1, 0]
-    band = (chirp.f0, chirp.f1)
-    return Sweep(
-        time, excitation, position, estimate_frequency_response(excitation, position, _PERIOD, segment, band)
-    )
+    segment, band = chirp.duration / _SEGMENTS, (chirp.f0, chirp.f1)
+    response = estimate_frequency_response(excitation, position, _PERIOD, segment, band)
+    return Sweep(_times(chirp), excitation, position, response)
 
 
 def _measure(

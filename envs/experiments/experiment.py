@@ -1,10 +1,15 @@
-"""What an experiment of the literature is here: it runs, says in numbers how close it comes, and draws itself."""
+"""What an experiment of the literature is here: it runs, says in numbers how close it comes, and draws itself.
+
+The motions it simulates can be watched: they are the ones that `run` takes its numbers from.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from pliant.envs.experiments.movement import Movement
+from pliant.errors import unknown_name
 from pliant.hardware.robot import Array
 from pliant.report import Report
 
@@ -46,6 +51,22 @@ class Experiment(ABC):
     @abstractmethod
     def run(self) -> Outcome:
         """Run it; deterministic."""
+
+    @abstractmethod
+    def movements(self) -> Mapping[str, Callable[[], Movement]]:
+        """Return what makes each of its motions, by name; the one to look at first comes first."""
+
+    def movement(self, name: str | None = None) -> Movement:
+        """Return a motion by its name, or the first one.
+
+        Raises:
+            UnknownNameError: it has none of this name.
+        """
+        movements = self.movements()
+        chosen = next(iter(movements), None) if name is None else name
+        if chosen is None or chosen not in movements:
+            raise unknown_name("variant", chosen, movements, self.title)
+        return movements[chosen]()
 
     @abstractmethod
     def draw(self, outcome: Outcome, report: Report) -> None:

@@ -1,7 +1,9 @@
 """Learning a slow lift of the two-joint arm by iterative learning control, with three laws."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -22,8 +24,10 @@ from pliant.controllers.checks import Array, positive
 from pliant.controllers.frequency_response import LinearJoint
 from pliant.controllers.trial import JointTrials
 from pliant.envs.experiments.experiment import Claim, Experiment, Outcome
+from pliant.envs.experiments.movement import OpenLoop
 from pliant.envs.experiments.statics import StaticArm
 from pliant.envs.models.arm2 import JOINTS, arm2
+from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.robustness import Perturbation, replay
 from pliant.envs.simulated_robot import SimulatedRobot
 from pliant.errors import OutOfBoundsError, check_bounds
@@ -148,42 +152,71 @@ class LearnedLift(Experiment):
 
     def run(self) -> Outcome:
         """Learn with each law and replay what was learned on perturbed robots."""
-        model = arm2(preset=self.preset)
-        robot = SimulatedRobot(model, self.period)
-        motion = sample(MinimumJerk((0.0, 0.0), self.goal, self.duration), self.period)
-        statics, presets = StaticArm(robot.model), (self.preset, self.preset)
-        joints = statics.linear(statics.holding(self.goal, presets), presets, self.goal)
-        laws: dict[str, LearningLaw] = {
-            "p": PTypeILC(self.gain, self.decay),
-            "pd": pd_law(joints, self.period, self.epsilon, self.cutoff),
-            "norm_optimal": norm_optimal_law(joints, self.period, self.effort),
-        }
+        model, robot, motion = self._model(), self._robot(), self._motion
+        joints = self._joints(robot)
         around = Perturbation(robots=self.robots)
         lessons = {}
-        for name, law in laws.items():
-            history = self._learn(robot, law, motion)
-            good = [trial for trial in history if trial.max_error < self.tolerance]
-            learned = good[0] if good else min(history, key=lambda trial: trial.max_error)
-            rows = JointTrials(robot).robot_command(learned.command)[:-1]
+        for name, law in self._laws(joints).items():
+            history = self._learn(robot, law)
+            learned = self._learned(history)
+            rows = _replayed(robot, learned).rows
             errors = np.abs(replay(model, self.period, rows, around) - motion.position).max(axis=(1, 2))
-            lessons[name] = Lesson(history, learned, bool(good), errors)
+            lessons[name] = Lesson(history, learned, learned.max_error < self.tolerance, errors)
         metrics = self._measure(lessons, joints)
         return Outcome(
             self._claims(lessons), metrics, _arrays(lessons, motion), self._notes(around, lessons["p"].history[0])
         )
+
+    def movements(self) -> Mapping[str, Callable[[], OpenLoop]]:
+        """The motion that each law learns, and the first trial; learning takes a moment."""
+        learned = {name: partial(self._movement, name, self._learned) for name in _LABELS}
+        return {**learned, "first": partial(self._movement, "p", itemgetter(0))}
 
     def draw(self, outcome: Outcome, report: Report) -> None:
         """Error against trial and the robots it was replayed on; the motions; the learned commands."""
         self._draw_errors(outcome, report)
         self._draw_motions(outcome, report)
 
-    def _learn(self, robot: SimulatedRobot, law: LearningLaw, motion: Motion) -> tuple[Trial, ...]:
+    def _model(self) -> RobotModel:
+        return arm2(preset=self.preset)
+
+    def _robot(self) -> SimulatedRobot:
+        return SimulatedRobot(self._model(), self.period)
+
+    @property
+    def _motion(self) -> Motion:
+        """What is to be learned."""
+        return sample(MinimumJerk((0.0, 0.0), self.goal, self.duration), self.period)
+
+    def _joints(self, robot: SimulatedRobot) -> tuple[LinearJoint, ...]:
+        """The arm linearised where it holds the goal."""
+        statics, presets = StaticArm(robot.model), (self.preset, self.preset)
+        return tuple(statics.linear(statics.holding(self.goal, presets), presets, self.goal))
+
+    def _laws(self, joints: Sequence[LinearJoint]) -> dict[str, LearningLaw]:
+        return {
+            "p": PTypeILC(self.gain, self.decay),
+            "pd": pd_law(joints, self.period, self.epsilon, self.cutoff),
+            "norm_optimal": norm_optimal_law(joints, self.period, self.effort),
+        }
+
+    def _learn(self, robot: SimulatedRobot, law: LearningLaw) -> tuple[Trial, ...]:
         with robot:
             trials = JointTrials(robot)
             learning = IterativeLearning(
-                law, motion, trials, _NOT_LEARNED, self.trials, low=trials.low, high=trials.high
+                law, self._motion, trials, _NOT_LEARNED, self.trials, low=trials.low, high=trials.high
             )
             return tuple(learning)
+
+    def _learned(self, history: Sequence[Trial]) -> Trial:
+        """The first trial within the tolerance; the best one if there is none."""
+        good = [trial for trial in history if trial.max_error < self.tolerance]
+        return good[0] if good else min(history, key=lambda trial: trial.max_error)
+
+    def _movement(self, law: str, choose: Callable[[Sequence[Trial]], Trial]) -> OpenLoop:
+        """One of the trials of a law."""
+        robot = self._robot()
+        return _replayed(robot, choose(self._learn(robot, self._laws(self._joints(robot))[law])))
 
     def _measure(self, lessons: Mapping[str, Lesson], joints: Sequence[LinearJoint]) -> dict[str, float]:
         metrics = {"first_max_error_rad": lessons["p"].history[0].max_error, "tolerance_rad": self.tolerance}
@@ -300,6 +333,11 @@ class LearnedLift(Experiment):
             "Norm-optimal learning leaves the last commands as they were, because they hardly act within the "
             "trial: whoever goes on after the lift holds the one before them.",
         )
+
+
+def _replayed(robot: SimulatedRobot, trial: Trial) -> OpenLoop:
+    """The motion of a trial, in which the last command is no longer in force."""
+    return OpenLoop(robot, JointTrials(robot).robot_command(trial.command)[:-1])
 
 
 def _norm_optimal_claim(lesson: Lesson) -> Claim:

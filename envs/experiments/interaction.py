@@ -1,7 +1,8 @@
 """A soft arm that a box holds, and the same arm, stiff, that pushes the box away."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import mujoco
@@ -14,6 +15,7 @@ from pliant.controllers.inverse_kinematics import ClosedLoopIK
 from pliant.controllers.paths import Line
 from pliant.controllers.spring_compensation import GravityTorque, holding_equilibria
 from pliant.envs.experiments.experiment import Claim, Experiment, Outcome
+from pliant.envs.experiments.movement import OpenLoop
 from pliant.envs.models.arm5 import JOINTS, arm5, arm5_joints
 from pliant.envs.models.box import BOX, add_box
 from pliant.envs.models.parts import orientation
@@ -40,6 +42,9 @@ _VIEW = ((0.19, 0.08, 0.17), 1.05, 118.0, 24.0)
 """What the pictures look at (m), from how far (m), and from where (azimuth and elevation, degrees)."""
 _PIN = 0.06
 """Length of the pin that marks the goal, m."""
+_MEAN_SIZE = 0.124
+"""What MuJoCo measures drawings by, m, with the box or without: gauges then stand before the folded arm."""
+_ORANGE = [1.0, 0.43, 0.05, 1.0]
 _SMOOTH = 11
 """Over how many samples the force is averaged for the figure: 0.1 s."""
 
@@ -115,11 +120,11 @@ class Interaction(Experiment):
         """Run soft and stiff, each with the box and without."""
         arrays: dict[str, Array] = {}
         metrics: dict[str, float] = {"slides_at_N": self.friction * self.mass * GRAVITY}
-        for setting, preset in zip(_SETTINGS, (self.soft, self.stiff), strict=True):
-            reference, commands = self._commands(preset)
+        movements = self.movements()
+        for setting in _SETTINGS:
+            reference, commands = self._commands(getattr(self, setting))
             goal = reference[-1]
-            free = self._simulate(self._model(with_box=False), commands)
-            pushed = self._simulate(self._model(), commands)
+            pushed, free = (self._simulate(movements[name]()) for name in (setting, f"{setting}_free"))
             metrics |= {
                 f"{setting}_box_moved_m": float(np.linalg.norm(pushed.box - pushed.box[0], axis=1).max()),
                 f"{setting}_error_m": float(np.linalg.norm(pushed.tip[-1] - goal)),
@@ -131,6 +136,14 @@ class Interaction(Experiment):
             arrays |= {f"{setting}_free_tip": free.tip, f"{setting}_command": commands, "reference": reference}
         arrays["time"] = _PERIOD * np.arange(len(arrays["reference"]), dtype=np.float64)
         return Outcome(_claims(metrics), metrics, arrays, self._notes())
+
+    def movements(self) -> Mapping[str, Callable[[], OpenLoop]]:
+        """Soft and stiff with the box, then both without."""
+        return {
+            f"{setting}{suffix}": partial(self._movement, getattr(self, setting), with_box)
+            for suffix, with_box in (("", True), ("_free", False))
+            for setting in _SETTINGS
+        }
 
     def draw(self, outcome: Outcome, report: Report) -> None:
         """A film of both runs side by side, a strip of frames of each, and what was measured."""
@@ -168,14 +181,13 @@ class Interaction(Experiment):
             command[:, 0] = holding_equilibria(laws, q, gravity(q), preset)
         return line.position(time), commands.reshape(len(commands), -1)
 
-    def _simulate(self, model: RobotModel, commands: Array) -> Run:
-        robot = SimulatedRobot(model, _PERIOD)
-        with robot:
-            robot.reset(position=self.start, command=commands[0])
-            rows = [self._observe(robot)]
-            for command in commands:
-                robot.send(command)
-                rows.append(self._observe(robot))
+    def _movement(self, preset: float, with_box: bool) -> OpenLoop:
+        reference, rows = self._commands(preset)
+        robot = SimulatedRobot(self._model(reference[-1], with_box=with_box), _PERIOD)
+        return OpenLoop(robot, rows, position=self.start, before=rows[0])
+
+    def _simulate(self, movement: OpenLoop) -> Run:
+        rows = [self._observe(movement.robot) for _ in movement.states()]
         return Run(*(np.array(column) for column in zip(*rows, strict=True)))
 
     def _observe(self, robot: SimulatedRobot) -> tuple[Array, Array, Array, float]:
@@ -190,35 +202,36 @@ class Interaction(Experiment):
     def _heading(self) -> Array:
         return np.array([np.cos(self.heading), np.sin(self.heading), 0.0])
 
-    def _model(self, *, with_box: bool = True) -> RobotModel:
+    def _model(self, goal: Array, *, with_box: bool = True) -> RobotModel:
+        """The arm, a pin at the goal of its tip, and perhaps the box and a mark of where it stood."""
         model = arm5(height=self.height)
+        _aim(model.spec.camera("front"))
+        model.spec.stat.meansize = _MEAN_SIZE
+        model.spec.worldbody.add_site(
+            name="goal",
+            type=mujoco.mjtGeom.mjGEOM_CAPSULE,
+            fromto=[*goal, *goal[:2], goal[2] + _PIN],
+            size=[0.003, 0.0, 0.0],
+            rgba=_ORANGE,
+        )
         if with_box:
             add_box(model.spec, self.box, self.heading, edge=self.edge, mass=self.mass, friction=self.friction)
             # With MuJoCo's defaults a box that is pressed creeps, below its friction, by 0.1 mm/s
             model.spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
             model.spec.option.impratio = 10.0
+            model.spec.worldbody.add_site(
+                name="start",
+                type=mujoco.mjtGeom.mjGEOM_BOX,
+                pos=[*self.box, 0.0],
+                quat=[np.cos(self.heading / 2), 0.0, 0.0, np.sin(self.heading / 2)],
+                size=[self.edge / 2, self.edge / 2, 5e-4],
+                rgba=_ORANGE,
+            )
         return model
 
     def _film(self, motion: Array, goal: Array) -> list[NDArray[np.uint8]]:
-        """Pictures of a recorded motion, evenly spaced in time, with the goal and where the box stood."""
-        spec = self._model().spec
-        _aim(spec.camera("front"))
-        spec.worldbody.add_site(
-            name="goal",
-            type=mujoco.mjtGeom.mjGEOM_CAPSULE,
-            fromto=[*goal, *goal[:2], goal[2] + _PIN],
-            size=[0.003, 0.0, 0.0],
-            rgba=[1.0, 0.43, 0.05, 1.0],
-        )
-        spec.worldbody.add_site(
-            name="start",
-            type=mujoco.mjtGeom.mjGEOM_BOX,
-            pos=[*self.box, 0.0],
-            quat=[np.cos(self.heading / 2), 0.0, 0.0, np.sin(self.heading / 2)],
-            size=[self.edge / 2, self.edge / 2, 5e-4],
-            rgba=[1.0, 0.43, 0.05, 1.0],
-        )
-        model = compile_model(spec)
+        """Pictures of a recorded motion, evenly spaced in time."""
+        model = compile_model(self._model(goal).spec)
         data = mujoco.MjData(model)
         frames = []
         with OffscreenRenderer(model, *_SIZE) as renderer:

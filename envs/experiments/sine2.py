@@ -1,15 +1,18 @@
 """A slow sine of the two-joint arm in a vertical plane, soft and stiff."""
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from pliant.controllers import Sine
 from pliant.controllers.checks import Array, positive
-from pliant.envs.experiments.arm2_runs import PERIOD, SETTINGS, ArmRun, arm_arrays, draw_arm, run_arm
+from pliant.envs.experiments.arm2_runs import PERIOD, SETTINGS, ArmRun, arm_arrays, arm_movement, draw_arm, run_arm
 from pliant.envs.experiments.experiment import Claim, Experiment, Outcome
+from pliant.envs.experiments.movement import OpenLoop
 from pliant.envs.models.arm2 import JOINTS
 from pliant.errors import OutOfBoundsError, check_bounds
 from pliant.report import Report
@@ -60,19 +63,9 @@ class SineOfTheArm(Experiment):
 
     def run(self) -> Outcome:
         """Run both settings."""
-        period = 2.0 * math.pi / self.frequency
-        turn = round(period / PERIOD)
-        sine = Sine(self.amplitude, self.frequency, 0.0, (self.periods + 1) * period)
-        marks = (self.periods - 1) * turn * PERIOD + period * np.arange(_BALANCES) / _BALANCES
-        equilibrium, marked = (
-            sine.position(times)[:, 0] for times in (PERIOD * np.arange(self.periods * turn), marks)
-        )
-        runs = {
-            setting: run_arm(
-                getattr(self, setting), equilibrium, vertical=True, damping=self.damping, friction=self.friction
-            )
-            for setting in SETTINGS
-        }
+        marks = (self.periods - 1) * self._turn * PERIOD + self._period * np.arange(_BALANCES) / _BALANCES
+        marked = self._equilibrium(marks)
+        runs = {setting: run_arm(getattr(self, setting), move()) for setting, move in self.movements().items()}
         claims: list[Claim] = []
         metrics: dict[str, float] = {}
         arrays = arm_arrays(runs) | {"balance_time": marks}
@@ -80,10 +73,14 @@ class SineOfTheArm(Experiment):
             balance = _balances(run, marked)
             arrays[f"{setting}_balance"] = balance
             for j, joint in enumerate(JOINTS):
-                found = self._measure(run, j, balance, marked, turn)
+                found = self._measure(run, j, balance, marked)
                 metrics |= {f"{setting}_{joint}_{name}": value for name, value in found.items()}
                 claims += _claims(setting, joint, found)
         return Outcome(tuple(claims), metrics, arrays, _NOTES)
+
+    def movements(self) -> Mapping[str, Callable[[], OpenLoop]]:
+        """Both settings."""
+        return {setting: partial(self._movement, getattr(self, setting)) for setting in SETTINGS}
 
     def draw(self, outcome: Outcome, report: Report) -> None:
         """Links, motors and references against time."""
@@ -96,9 +93,28 @@ class SineOfTheArm(Experiment):
             "balance; the link goes through these angles a little later.",
         )
 
-    def _measure(self, run: ArmRun, j: int, balance: Array, equilibrium: Array, turn: int) -> dict[str, float]:
+    @property
+    def _period(self) -> float:
+        """Of the sine, s."""
+        return 2.0 * math.pi / self.frequency
+
+    @property
+    def _turn(self) -> int:
+        """Commands in a period of the sine."""
+        return round(self._period / PERIOD)
+
+    def _equilibrium(self, times: Array) -> Array:
+        """θeq at some times, rad."""
+        sine = Sine(self.amplitude, self.frequency, 0.0, (self.periods + 1) * self._period)
+        return np.asarray(sine.position(times)[:, 0], dtype=np.float64)
+
+    def _movement(self, preset: float) -> OpenLoop:
+        equilibrium = self._equilibrium(PERIOD * np.arange(self.periods * self._turn, dtype=np.float64))
+        return arm_movement(preset, equilibrium, vertical=True, damping=self.damping, friction=self.friction)
+
+    def _measure(self, run: ArmRun, j: int, balance: Array, equilibrium: Array) -> dict[str, float]:
         """Angles in rad, times in s, of one joint in the last period."""
-        position = run.motion.position[-turn - 1 :, j]
+        position = run.motion.position[-self._turn - 1 :, j]
         stiffness = np.mean(
             [
                 linear[j].stiffness + linear[j].gravity_stiffness

@@ -1,7 +1,9 @@
 """The step response of four elastic actuators, soft and stiff, on the rig with one joint."""
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy as np
 from pliant.actuators import Compliance, CompliantJoint, Mode, find_law
 from pliant.controllers.checks import Array, positive
 from pliant.envs.experiments.experiment import Claim, Experiment, Outcome
+from pliant.envs.experiments.movement import OpenLoop
 from pliant.envs.experiments.statics import StaticArm
 from pliant.envs.models.rig1 import JOINT, rig1
 from pliant.envs.simulated_robot import SimulatedRobot
@@ -62,6 +65,11 @@ def flung_speed(law: Compliance, preset: float, angle: float, inertia: float) ->
     return math.sqrt(2.0 * max(law.energy(0.0, *references) - law.energy(angle, *references), 0.0) / inertia)
 
 
+def _violent(case: _Case, speed: float) -> bool:
+    """Whether a link of that speed crosses the range of its spring within a step of the published toolbox."""
+    return speed * _TOOLBOX_STEP > 2.0 * case.law.max_deflection
+
+
 @dataclass(frozen=True)
 class StepResponse(Experiment):
     """A weight hangs on a short rod (`rig1`) and the motors step, in mode 3.
@@ -100,11 +108,10 @@ class StepResponse(Experiment):
         metrics: dict[str, float] = {}
         arrays: dict[str, Array] = {}
         for (law, setting), case in _cases().items():
-            robot = self._robot(case)
-            statics = StaticArm(robot.model)
-            speed = flung_speed(case.law, case.preset, self.angle, statics.inertia([0.0])[0])
-            ramped = speed * _TOOLBOX_STEP > 2.0 * case.law.max_deflection
-            motion = self._response(robot, ramped)
+            movement = self._movement(case)
+            statics = StaticArm(movement.robot.model)
+            speed = self._flung_speed(case, statics)
+            motion = movement.run()
             balance = statics.rest([self.angle], [case.preset])[0]
             rest = float(motion.position[-1, 0])
             name = f"{law}_{setting}"
@@ -115,7 +122,7 @@ class StepResponse(Experiment):
                 f"{name}_overshoot_rad": float(motion.position.max()) - rest,
                 f"{name}_settled_s": _settled(motion, 0.02 * abs(self.angle)) - self.at,
                 f"{name}_flung_speed": speed,
-                f"{name}_ramped": float(ramped),
+                f"{name}_ramped": float(_violent(case, speed)),
             }
             arrays |= {
                 "time": np.asarray(motion.time),
@@ -131,6 +138,11 @@ class StepResponse(Experiment):
                 )
             )
         return Outcome(tuple(claims), metrics, arrays, self._notes(metrics))
+
+    def movements(self) -> Mapping[str, Callable[[], OpenLoop]]:
+        """The eight settings, the softest actuator first."""
+        cases = sorted(_cases().items(), key=lambda item: item[0][0] != "qbmove")
+        return {f"{law}_{setting}": partial(self._movement, case) for (law, setting), case in cases}
 
     def draw(self, outcome: Outcome, report: Report) -> None:
         """A panel per actuator with both settings."""
@@ -163,14 +175,20 @@ class StepResponse(Experiment):
         joint = CompliantJoint(case.law, Mode.EQUILIBRIUM_PRESET)
         return SimulatedRobot(rig1(joint, preset=preset, damping=self.damping, timestep=self.timestep), _PERIOD)
 
-    def _response(self, robot: SimulatedRobot, ramped: bool) -> State:
+    def _flung_speed(self, case: _Case, statics: StaticArm) -> float:
+        return flung_speed(case.law, case.preset, self.angle, statics.inertia([0.0])[0])
+
+    def _movement(self, case: _Case) -> OpenLoop:
+        robot = self._robot(case)
         time = _PERIOD * np.arange(round(self.duration / _PERIOD))
-        command = np.tile(robot.info.rest, (len(time), 1))
-        rise = self.motor_speed * (time - self.at) if ramped else np.where(time >= self.at - 1e-9, math.inf, 0.0)
+        rows = np.tile(robot.info.rest, (len(time), 1))
+        if _violent(case, self._flung_speed(case, StaticArm(robot.model))):
+            rise = self.motor_speed * (time - self.at)
+        else:
+            rise = np.where(time >= self.at - 1e-9, math.inf, 0.0)
         size = np.clip(rise, 0.0, abs(self.angle))
-        command[:, robot.info.command_names.index(f"{JOINT}/equilibrium")] = math.copysign(1.0, self.angle) * size
-        with robot:
-            return robot.rollout(command)
+        rows[:, robot.info.command_names.index(f"{JOINT}/equilibrium")] = math.copysign(1.0, self.angle) * size
+        return OpenLoop(robot, rows)
 
     def _notes(self, metrics: dict[str, float]) -> tuple[str, ...]:
         ramped = [

@@ -1,14 +1,17 @@
 """Steps of the two-joint arm in a horizontal plane, soft and stiff."""
 
 import itertools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from pliant.controllers.checks import Array, all_finite, number_array, positive
-from pliant.envs.experiments.arm2_runs import PERIOD, SETTINGS, ArmRun, arm_arrays, draw_arm, run_arm
+from pliant.envs.experiments.arm2_runs import PERIOD, SETTINGS, ArmRun, arm_arrays, arm_movement, draw_arm, run_arm
 from pliant.envs.experiments.experiment import Claim, Experiment, Outcome
+from pliant.envs.experiments.movement import OpenLoop
 from pliant.envs.models.arm2 import JOINTS
 from pliant.errors import ShapeError
 from pliant.report import Report
@@ -52,13 +55,7 @@ class StepsOfTheArm(Experiment):
     def run(self) -> Outcome:
         """Run both settings."""
         rows = round(self.hold / PERIOD)
-        equilibrium = np.repeat(self.levels, rows)
-        runs = {
-            setting: run_arm(
-                getattr(self, setting), equilibrium, vertical=False, damping=self.damping, friction=self.friction
-            )
-            for setting in SETTINGS
-        }
+        runs = {setting: run_arm(getattr(self, setting), move()) for setting, move in self.movements().items()}
         ends = [rows * (k + 1) for k in range(len(self.levels))]
         claims: list[Claim] = []
         metrics: dict[str, float] = {}
@@ -73,6 +70,10 @@ class StepsOfTheArm(Experiment):
         claims += [_delay_claim(joint, metrics) for joint in JOINTS]
         return Outcome(tuple(claims), metrics, arrays, _NOTES)
 
+    def movements(self) -> Mapping[str, Callable[[], OpenLoop]]:
+        """Both settings."""
+        return {setting: partial(self._movement, getattr(self, setting)) for setting in SETTINGS}
+
     def draw(self, outcome: Outcome, report: Report) -> None:
         """Links, motors and references against time."""
         presets = {setting: float(getattr(self, setting)) for setting in SETTINGS}
@@ -83,6 +84,10 @@ class StepsOfTheArm(Experiment):
             "Horizontal steps of the arm in mode 6. Red points: where the springs balance, which is where the "
             "link comes to rest but for dry friction.",
         )
+
+    def _movement(self, preset: float) -> OpenLoop:
+        equilibrium = np.repeat(self.levels, round(self.hold / PERIOD))
+        return arm_movement(preset, equilibrium, vertical=False, damping=self.damping, friction=self.friction)
 
     def _measure(self, run: ArmRun, j: int, balance: Array, ends: list[int]) -> dict[str, float]:
         """Angles in rad, times in s, of one joint."""

@@ -1,30 +1,30 @@
 """The textbooks' planar arm of two links, rigid and soft, standing and lying: model, kinematics and feedback."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, NamedTuple
 
-import mujoco
 import numpy as np
 
-from pliant.actuators import compile_model
 from pliant.controllers.checks import Array, finite_array, positive
 from pliant.controllers.joint_pid import JointPID
 from pliant.controllers.paths import Circle, joint_trajectory
+from pliant.controllers.policies.controlled import Controller
 from pliant.controllers.trajectories import MinimumJerk, Trajectory
 from pliant.controllers.two_link import Elbow, TwoLinkArm
 from pliant.envs.experiments.experiment import Claim, Experiment, Outcome
-from pliant.envs.models.scene import GRAVITY
+from pliant.envs.experiments.movement import Movement
+from pliant.envs.experiments.two_link_checks import closed_form, compare_dynamics, compare_kinematics
 from pliant.envs.models.two_link import soft_joints, two_link
 from pliant.envs.simulated_robot import SimulatedRobot
-from pliant.errors import OutOfBoundsError
+from pliant.hardware.robot import State
 from pliant.report import COLOURS, Report, figure
 
 _EXACT = 1e-9
 """Agreement with a closed form, in SI units."""
 _REACHED = 1e-3
 """An end-effector nearer than this to its set-point is there, m."""
-_STATES = 50
 
 
 class Feedback(NamedTuple):
@@ -74,6 +74,25 @@ class Setting(NamedTuple):
 _SETTINGS = tuple(Setting(soft, vertical) for soft in (False, True) for vertical in (True, False))
 
 
+@dataclass(frozen=True, eq=False)
+class _MotorAngles:
+    """Where soft joints' motors stand, (2,), rad, for spring, damper and feedback to be the rigid joints' law."""
+
+    feedback: JointPID
+    """The torques that springs and dampers do not give, N·m."""
+    kp: float
+    """Of the springs, N·m/rad."""
+    kd: float
+    """Of the dampers, N·m·s/rad."""
+
+    def reset(self, state: State) -> None:
+        self.feedback.reset(state)
+
+    def update(self, state: State, t: float) -> Array:
+        trajectory, torque = self.feedback.trajectory, self.feedback.update(state, t)
+        return np.asarray(trajectory.position(t) + (self.kd * trajectory.velocity(t) + torque) / self.kp)
+
+
 @dataclass(frozen=True)
 class TwoLink(Experiment):
     """Two uniform rods of 1 m and 1 kg, compared with their closed form and led to set-points and round a circle.
@@ -116,24 +135,30 @@ class TwoLink(Experiment):
 
     def run(self) -> Outcome:
         """Compare model and closed form, then run every feedback on every arm."""
-        metrics = {**_compare_dynamics(), **_compare_kinematics()}
+        metrics = {**compare_dynamics(), **compare_kinematics()}
         arrays: dict[str, Array] = {}
         for setting in _SETTINGS:
-            arm = _closed_form(setting.vertical)
-            robot = self._robot(setting)
-            with robot:
-                for feedback in _FEEDBACKS:
-                    name = f"{setting.name}_{_key(feedback)}"
-                    metrics |= self._set_points(robot, arm, setting, feedback, name)
-                    tip, error = self._circle(robot, arm, setting, feedback)
-                    arrays |= {f"{name}_tip": tip, f"{name}_circle_error": error}
-                    metrics |= {
-                        f"{name}_circle_rms_m": float(np.sqrt(np.mean(error**2))),
-                        f"{name}_circle_max_m": float(error.max()),
-                    }
+            arm = closed_form(setting.vertical)
+            for feedback in _FEEDBACKS:
+                name = f"{setting.name}_{_key(feedback)}"
+                metrics |= self._set_points(arm, setting, feedback, name)
+                tip, error = self._circle(arm, setting, feedback)
+                arrays |= {f"{name}_tip": tip, f"{name}_circle_error": error}
+                metrics |= {
+                    f"{name}_circle_rms_m": float(np.sqrt(np.mean(error**2))),
+                    f"{name}_circle_max_m": float(error.max()),
+                }
         arrays["time"] = self.period * np.arange(len(arrays["rigid_vertical_pd_tip"]), dtype=np.float64)
         arrays["circle"] = self._path.position(arrays["time"])
         return Outcome(_claims(metrics), metrics, arrays, self._notes())
+
+    def movements(self) -> Mapping[str, Callable[[], Movement]]:
+        """Every arm with every feedback, once around the circle."""
+        return {
+            f"{setting.name}_{_key(feedback)}": partial(self._circling, setting, feedback)
+            for setting in _SETTINGS
+            for feedback in _FEEDBACKS
+        }
 
     def draw(self, outcome: Outcome, report: Report) -> None:
         """The circles in the plane, the errors over time, and a table of the set-points."""
@@ -166,44 +191,32 @@ class TwoLink(Experiment):
         joints = soft_joints(self.kp)
         return SimulatedRobot(two_link(joints, vertical=setting.vertical, damping=self.kd), self.period)
 
-    def _controller(
-        self, trajectory: Trajectory, arm: TwoLinkArm, setting: Setting, feedback: Feedback
-    ) -> JointPID:
-        """Torques of the feedback; for soft joints without what their springs and dampers do."""
-        return JointPID(
-            trajectory,
-            kp=0.0 if setting.soft else self.kp,
-            kd=0.0 if setting.soft else self.kd,
-            ki=self.ki if feedback.integral else 0.0,
-            gravity=arm.gravity_torque if feedback.gravity else None,
-        )
+    def _movement(self, trajectory: Trajectory, setting: Setting, feedback: Feedback, duration: float) -> Movement:
+        """An arm under a feedback, from the start of a trajectory."""
+        gravity = closed_form(setting.vertical).gravity_torque if feedback.gravity else None
+        ki = self.ki if feedback.integral else 0.0
+        controller: Controller
+        if setting.soft:  # springs and dampers do the rest
+            controller = _MotorAngles(JointPID(trajectory, 0.0, 0.0, ki, gravity=gravity), self.kp, self.kd)
+        else:
+            controller = JointPID(trajectory, self.kp, self.kd, ki, gravity=gravity)
+        start = trajectory.position(0.0)
+        unloaded = start if setting.soft else None
+        return Movement(self._robot(setting), controller, duration, position=start, before=unloaded)
 
-    def _follow(self, robot: SimulatedRobot, controller: JointPID, soft: bool, duration: float) -> Array:
-        """Angles of the links at every period of a run from the trajectory's start, (periods + 1, 2), rad."""
-        trajectory = controller.trajectory
-        state = robot.reset(position=trajectory.position(0.0))
-        controller.reset(state)
-        angles = [state.position]
-        for k in range(round(duration / self.period)):
-            torque = controller.update(state, k * self.period)
-            robot.send(self._motors(trajectory, k * self.period, torque) if soft else torque)
-            state = robot.read()
-            angles.append(state.position)
-        return np.array(angles)
+    def _circling(self, setting: Setting, feedback: Feedback) -> Movement:
+        arm = closed_form(setting.vertical)
+        near = arm.inverse_kinematics(self._path.position(0.0), elbow="up")
+        trajectory = joint_trajectory(self._path, arm.inverse_kinematics, near)
+        return self._movement(trajectory, setting, feedback, self.lap)
 
-    def _motors(self, trajectory: Trajectory, t: float, torque: Array) -> Array:
-        """Where soft joints' motors must stand so that spring and damper give the rigid joints' law, (2,), rad."""
-        return trajectory.position(t) + (self.kd * trajectory.velocity(t) + torque) / self.kp
-
-    def _set_points(
-        self, robot: SimulatedRobot, arm: TwoLinkArm, setting: Setting, feedback: Feedback, name: str
-    ) -> dict[str, float]:
+    def _set_points(self, arm: TwoLinkArm, setting: Setting, feedback: Feedback, name: str) -> dict[str, float]:
         """Largest distance from a set-point at rest, and what statics say of PD alone."""
         errors, predicted = [], []
         for elbow, start, point in _MOVES:
             goal = arm.inverse_kinematics(point, near=start, elbow=elbow)
-            controller = self._controller(MinimumJerk(start, goal.tolist(), self.move), arm, setting, feedback)
-            rest = self._follow(robot, controller, setting.soft, self.move + self.hold)[-1]
+            trajectory = MinimumJerk(start, goal.tolist(), self.move)
+            rest = _angles(self._movement(trajectory, setting, feedback, self.move + self.hold))[-1]
             errors.append(float(np.linalg.norm(arm.forward_kinematics(rest) - point)))
             sagged = _sagged(arm, goal, self.kp)
             predicted.append(float(np.linalg.norm(arm.forward_kinematics(sagged) - point)))
@@ -212,15 +225,9 @@ class TwoLink(Experiment):
             metrics[f"{name}_statics_m"] = max(predicted)
         return metrics
 
-    def _circle(
-        self, robot: SimulatedRobot, arm: TwoLinkArm, setting: Setting, feedback: Feedback
-    ) -> tuple[Array, Array]:
+    def _circle(self, arm: TwoLinkArm, setting: Setting, feedback: Feedback) -> tuple[Array, Array]:
         """Tip, (periods + 1, 2), m, and its distance from where it should be at that time, m."""
-        near = arm.inverse_kinematics(self._path.position(0.0), elbow="up")
-        trajectory = joint_trajectory(self._path, arm.inverse_kinematics, near)
-        controller = self._controller(trajectory, arm, setting, feedback)
-        angles = self._follow(robot, controller, setting.soft, self.lap)
-        tip = arm.forward_kinematics(angles)
+        tip = arm.forward_kinematics(_angles(self._circling(setting, feedback)))
         desired = self._path.position(self.period * np.arange(len(tip)))
         return tip, np.asarray(np.linalg.norm(tip - desired, axis=1), dtype=np.float64)
 
@@ -275,8 +282,9 @@ class TwoLink(Experiment):
         )
 
 
-def _closed_form(vertical: bool) -> TwoLinkArm:
-    return TwoLinkArm(gravity=GRAVITY if vertical else 0.0)
+def _angles(movement: Movement) -> Array:
+    """Angles of the links at every period of a movement, (periods + 1, 2), rad."""
+    return np.array([state.position for state in movement.states()])
 
 
 def _key(feedback: Feedback) -> str:
@@ -291,58 +299,6 @@ def _sagged(arm: TwoLinkArm, goal: Array, kp: float) -> Array:
         return kp * (goal - q) - arm.gravity_torque(q)
 
     return np.asarray(root(unbalance, goal, tol=1e-12).x, dtype=np.float64)
-
-
-def _states() -> Iterator[tuple[Array, Array]]:
-    """Random angles and speeds, (2,) each, the same every time."""
-    random = np.random.default_rng(0)
-    for _ in range(_STATES):
-        yield random.uniform(-np.pi, np.pi, 2), random.uniform(-3.0, 3.0, 2)
-
-
-def _compare_dynamics() -> dict[str, float]:
-    """Largest differences of the simulated arm from M, C·q̇ + g, g and the position of the tip."""
-    worst = dict.fromkeys(("mass", "bias", "gravity", "tip"), 0.0)
-    for vertical in (True, False):
-        arm = _closed_form(vertical)
-        model = compile_model(two_link(vertical=vertical).spec)
-        data = mujoco.MjData(model)
-        mass = np.empty((2, 2))
-        for q, dq in _states():
-            for speed, name in ((0.0 * dq, "gravity"), (dq, "bias")):
-                data.qpos[:], data.qvel[:] = q, speed
-                mujoco.mj_forward(model, data)
-                bias = arm.coriolis_matrix(q, speed) @ speed + arm.gravity_torque(q)
-                worst[name] = max(worst[name], _gap(data.qfrc_bias, bias))
-            mujoco.mj_fullM(model, data, mass)
-            worst["mass"] = max(worst["mass"], _gap(mass, arm.mass_matrix(q)))
-            tip = data.site("tip").xpos - data.joint("shoulder").xanchor
-            worst["tip"] = max(worst["tip"], _gap(tip[[0, 2 if vertical else 1]], arm.forward_kinematics(q)))
-    return {f"{name}_difference": value for name, value in worst.items()}
-
-
-def _compare_kinematics() -> dict[str, float]:
-    """How far both solutions of the inverse kinematics are off, and how many unreachable points are refused."""
-    arm, off, apart, refused = TwoLinkArm(), 0.0, 0.0, 0
-    for q, _ in _states():
-        point = arm.forward_kinematics(q)
-        both = [arm.inverse_kinematics(point, near=q, elbow=elbow) for elbow in ("up", "down")]
-        off = max(off, *(_gap(arm.forward_kinematics(solution), point) for solution in both))
-        apart = max(apart, min(_gap(solution, q) for solution in both))
-        try:
-            arm.inverse_kinematics(point / np.linalg.norm(point) * (arm.reach[1] + 1e-3), elbow="up")
-        except OutOfBoundsError:
-            refused += 1
-    return {
-        "inverse_position_error_m": off,
-        "inverse_angle_error_rad": apart,
-        "unreachable_refused": float(refused),
-        "unreachable_asked": float(_STATES),
-    }
-
-
-def _gap(a: Array, b: Array) -> float:
-    return float(np.abs(np.asarray(a) - b).max())
 
 
 def _claims(metrics: dict[str, float]) -> tuple[Claim, ...]:

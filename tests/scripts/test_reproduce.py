@@ -48,6 +48,9 @@ class Fake(Experiment):
         )
         return Outcome(claims, {"slope": 1.0, "none": np.nan}, {"x": np.arange(3.0)}, ("Nothing was assumed.",))
 
+    def movements(self):
+        return {}
+
     def draw(self, outcome, report):
         with figure() as (drawing, axes):
             axes.flat[0].plot(outcome.arrays["x"])

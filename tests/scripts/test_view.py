@@ -1,4 +1,5 @@
 import importlib.util
+import os
 import signal
 import socket
 import subprocess
@@ -10,12 +11,16 @@ import numpy as np
 import pytest
 from hydra import compose, initialize_config_module
 
+import pliant.envs
+from pliant.conf.build import build
+from pliant.envs.experiments.step import StepResponse
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.simulated_robot import SimulatedRobot
-from pliant.errors import PliantError, UnknownNameError
+from pliant.errors import ConfigurationError, PliantError, UnknownNameError
 from pliant.scripts._screens import Controls, free_camera
-from pliant.scripts._shows import demonstrating, demonstration
-from pliant.scripts.view import job, named_subject, watch
+from pliant.scripts._shows import MovementShow, demonstrating, demonstration
+from pliant.scripts.reproduce import experiment_names
+from pliant.scripts.view import job, make_show, named_subject, watch
 
 SPEC = importlib.util.spec_from_file_location("browser", Path(__file__).with_name("browser.py"))
 browser = importlib.util.module_from_spec(SPEC)
@@ -128,6 +133,11 @@ def test_a_film_is_written_and_its_gauges_are_seen(pliant, tmp_path):
         (["robot=rig1", "trajectory=sine"], "moves 2 joints"),
         (["viewer=offscreen", "film=a.gif"], "unknown film format"),
         (["speed=nan"], "speed is nan"),
+        (["experiment=step", "variant=sea"], "Valid: qbmove_soft, qbmove_stiff, sea_soft"),
+        (["experiment=step", "trajectory=sine"], "experiment and trajectory are motions of their own"),
+        (["variant=soft"], "variant=soft is for an experiment"),
+        (["experiment=step", "experiment.angle=9"], "step: angle = 9 rad is outside"),
+        (["+experiment={_target_:pliant.envs.models.two_link.torque_joints}"], "a tuple, not an Experiment"),
     ],
 )
 def test_mistakes_are_explained(arguments, complaint):
@@ -141,7 +151,9 @@ def test_a_bare_word_is_a_robot_an_experiment_an_environment_or_a_file(tmp_path,
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lift.npz").touch()
     assert named_subject(["arm5", "viewer=web"]) == ["robot=arm5", "viewer=web"]
-    assert named_subject(["sine2"]) == ["robot=arm2", "trajectory=sine"]
+    assert named_subject(["sine2", "variant=stiff"]) == ["experiment=sine2", "variant=stiff"]
+    assert named_subject(["two_link"]) == ["experiment=two_link"]
+    assert named_subject(["two_link_soft"]) == ["robot=two_link_soft"]
     assert named_subject(["pliant/CompliantArm2-v0"]) == ["environment=pliant/CompliantArm2-v0"]
     assert named_subject(["lift.npz"]) == ["feedforward='lift.npz'"]
     assert named_subject(["robot=arm5"]) == ["robot=arm5"]
@@ -149,6 +161,86 @@ def test_a_bare_word_is_a_robot_an_experiment_an_environment_or_a_file(tmp_path,
         named_subject(["arm3"])
     with pytest.raises(UnknownNameError):
         named_subject(["nowhere"])
+
+
+@pytest.mark.parametrize("words", [["sine2", "robot.preset=0.6"], ["robot=arm5", "experiment=step"]])
+def test_a_robot_beside_an_experiment_is_refused_because_it_would_change_nothing(words):
+    with pytest.raises(ConfigurationError, match="brings a robot of its own"):
+        named_subject(words)
+
+
+FILMS = """
+import numpy as np
+from hydra import compose, initialize_config_module
+from PIL import Image
+from pliant.envs.rendering import RenderingError
+from pliant.scripts.reproduce import experiment_names
+from pliant.scripts.view import job
+names = experiment_names()
+for name in names:
+    film = f"{name}.webp"
+    with initialize_config_module("pliant.conf", version_base="1.3"):
+        config = compose("view", [f"experiment={name}", f"film={film}", "viewer=offscreen", "duration=4.0",
+                                  "speed=10.0", "width=64", "height=48"])
+    try:
+        job(config)
+    except RenderingError:
+        raise SystemExit(77)
+    with Image.open(film) as images:
+        assert images.n_frames >= 4, (name, images.n_frames)  # a robot that stands still is one image
+        assert np.asarray(images.convert("RGB"), float).std() > 10.0, name
+print(len(names), "films")
+"""
+
+
+def test_every_experiment_can_be_filmed(tmp_path):
+    pytest.importorskip("mink")
+    pytest.importorskip("PIL.Image")
+    environment = {**os.environ, **NO_DISPLAY, "MUJOCO_GL": "egl"}
+    done = subprocess.run(
+        [sys.executable, "-c", FILMS], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode == 77:
+        pytest.skip("MuJoCo finds no EGL here")
+    assert done.returncode == 0, done.stderr
+    assert f"{len(experiment_names())} films" in done.stdout
+
+
+def test_a_show_is_the_motion_of_its_experiment_and_begins_again_after_it():
+    experiment = StepResponse(duration=0.3)
+    expected = [state.position[0] for state in experiment.movement("sea_soft").states()]
+    show, shown = MovementShow(experiment.movement("sea_soft")), []
+    for _ in range(2 * len(expected)):
+        shown.append(float(show.robot.data.qpos[0]))
+        show.advance()
+    np.testing.assert_array_equal(shown, 2 * expected)
+
+
+def commands_of_the_page():
+    page = (Path(__file__).parents[2] / "docs" / "view.md").read_text()
+    lines = [line.split("  ")[0].split() for line in page.splitlines() if line.startswith("pliant view ")]
+    return [line[2:] for line in lines if "runs/ilc/DATE" not in line]
+
+
+@pytest.mark.parametrize("words", commands_of_the_page(), ids=" ".join)
+def test_the_pages_commands_show_a_robot(words):
+    if "interaction" in words:
+        pytest.importorskip("mink")
+    pliant.envs.register()
+    with initialize_config_module("pliant.conf", version_base="1.3"):
+        show = make_show(compose("view", overrides=named_subject(words)))
+    show.advance()
+    assert show.robot.data.time > 0.0
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_the_page_names_the_variants(name):
+    page = (Path(__file__).parents[2] / "docs" / "view.md").read_text()
+    row = next(line for line in page.splitlines() if line.startswith("|") and f"`{name}`" in line.split("|")[1])
+    with initialize_config_module("pliant.conf", version_base="1.3"):
+        experiment = build(compose("view", overrides=[f"experiment={name}"]).experiment, "experiment")
+    for part in {part for variant in experiment.movements() for part in variant.split("_")}:
+        assert part in row
 
 
 def test_the_demonstration_swings_and_sweeps_within_the_bounds():
@@ -178,10 +270,17 @@ class Screen:
 
 def test_space_pauses_and_backspace_begins_again():
     robot, controls = SimulatedRobot(arm2()), Controls()
-    show = demonstrating(robot)
+    show = MovementShow(demonstrating(robot))
     screen = Screen(["", "", "Space", "", "Space", "", "Backspace", "", ""], controls, robot)
-    watch(show, screen, controls, 10.0)
+    watch(show, screen, controls, 0.6)
     np.testing.assert_allclose(screen.times, [0.0, 0.01, 0.02, 0.02, 0.02, 0.03, 0.04, 0.0, 0.01])
+
+
+def test_a_quick_robot_is_not_drawn_after_every_period():
+    controls, movement = Controls(), StepResponse().movement()
+    screen = Screen([""] * 4, controls, movement.robot)
+    watch(MovementShow(movement), screen, controls, 1.0)
+    np.testing.assert_allclose(screen.times, [0.0, 0.017, 0.034, 0.051])
 
 
 def test_the_mouses_camera_begins_where_the_models_first_one_looks():

@@ -17,6 +17,14 @@ def brief():
     return experiment, experiment.run()
 
 
+@pytest.mark.parametrize("variant", ["p", "pd", "norm_optimal", "first"])
+def test_what_is_watched_is_the_trial_that_was_measured(brief, variant):
+    experiment, outcome = brief
+    positions = [state.position for state in experiment.movement(variant).states()]
+    name = "first" if variant == "first" else f"{variant}_position"
+    np.testing.assert_array_equal(positions, outcome.arrays[name])
+
+
 def test_pd_learning_of_a_joint_is_its_inverse():
     law = pd_law(JOINTS, 0.01, epsilon=0.9, cutoff=2.0)
     f = np.array([0.0, 0.1, 1.0, 2.0])

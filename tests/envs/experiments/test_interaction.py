@@ -50,6 +50,13 @@ def test_nothing_touches_the_box_before_the_arm_gets_there(outcome):
         assert np.abs(outcome.arrays[f"{setting}_box"][:first] - outcome.arrays[f"{setting}_box"][0]).max() < 5e-4
 
 
+@pytest.mark.parametrize("setting", ["soft", "stiff"])
+def test_what_is_watched_is_what_was_measured(outcome, setting):
+    movement = Interaction().movement(setting)
+    coordinates = [movement.robot.data.qpos.copy() for _ in movement.states()]
+    np.testing.assert_array_equal(coordinates, outcome.arrays[f"{setting}_qpos"])
+
+
 def test_every_claim_holds(outcome):
     assert len(outcome.claims) == 5
     assert all(claim.holds is True for claim in outcome.claims)

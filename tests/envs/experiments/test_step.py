@@ -33,6 +33,14 @@ def test_every_unloaded_actuator_has_the_published_stiffness(outcome, name):
     assert outcome.metrics[f"{name}_stiffness"] == pytest.approx(STIFFNESS[name], rel=1e-3)
 
 
+def test_what_is_watched_is_what_was_measured(outcome):
+    movements = StepResponse().movements()
+    assert sorted(movements) == sorted(REST)
+    for name, movement in movements.items():
+        positions = [state.position[0] for state in movement().states()]
+        np.testing.assert_array_equal(positions, outcome.arrays[f"{name}_position"])
+
+
 def test_all_claims_agree(outcome):
     assert len(outcome.claims) == 8
     assert all(claim.holds is True for claim in outcome.claims)

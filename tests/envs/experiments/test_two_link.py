@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from pliant.controllers.two_link import TwoLinkArm
 from pliant.envs.experiments.two_link import TwoLink
 from pliant.errors import OutOfBoundsError, ShapeError
 from pliant.report import Report
@@ -54,6 +55,20 @@ def test_spring_and_damper_are_a_pd_controller(outcome):
         for feedback in ("pd", "pid", "pd_g", "pid_g"):
             rigid, soft = (outcome.arrays[f"{kind}_{plane}_{feedback}_tip"] for kind in ("rigid", "soft"))
             assert np.abs(rigid - soft).max() < 0.012
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_what_is_watched_is_what_was_measured(outcome, arm):
+    closed_form = TwoLinkArm()
+    for feedback in ("pd", "pid_g"):
+        movement = TwoLink().movement(f"{arm}_{feedback}")
+        tips = [closed_form.forward_kinematics(state.position) for state in movement.states()]
+        np.testing.assert_array_equal(tips, outcome.arrays[f"{arm}_{feedback}_tip"])
+
+
+def test_soft_joints_begin_unloaded():
+    state = TwoLink().movement("soft_vertical_pd").begin()
+    np.testing.assert_allclose(state.torque, 0.0, atol=1e-9)
 
 
 def test_every_claim_holds(outcome):
