@@ -1,8 +1,8 @@
-"""The policy on a command line: `pliant play POLICY`, with the environment that it was learned in."""
+"""The policy on a command line, with what it was learned in: `pliant play POLICY`, `pliant deploy policy=PATH`."""
 
 from collections.abc import Callable, Sequence
 
-from pliant.controllers.policies import RandomPolicy, ZeroPolicy, load_policy, made_for
+from pliant.controllers.policies import RandomPolicy, ZeroPolicy, load_policy, made_for, period_of
 from pliant.controllers.policy import Policy, PolicyInfo
 from pliant.errors import FileFormatError
 from pliant.scripts import _inheritance
@@ -28,10 +28,28 @@ def named_policy(arguments: Sequence[str]) -> list[str]:
     policy = _inheritance.value_of(words, "policy")
     if policy is None or policy in SANITY:
         return words
+    return _inheritance.inherit(words, _environment(policy, _inheritance.ENVIRONMENT))
+
+
+def deployed_policy(arguments: Sequence[str]) -> list[str]:
+    """Return the command line of a deployment with the policy's own task and period before it, if it has one.
+
+    The period gives way to `robot.period`.
+    """
+    policy = _inheritance.value_of(arguments, "policy")
+    if policy is None:
+        return list(arguments)
+    words = _inheritance.inherit(arguments, _environment(policy, ("task",)))
+    given = _inheritance.value_of(words, "robot.period")
+    return [f"robot.period={period_of(policy)!r}", *words] if given is None else words
+
+
+def _environment(policy: str, groups: Sequence[str]) -> list[str]:
+    """The overrides of some groups that made the environment a policy was learned in."""
     environment = made_for(policy).get("environment", [])
     if not (isinstance(environment, list) and all(isinstance(override, str) for override in environment)):
         raise FileFormatError(f"policy {policy}: the environment it names is no list of overrides.")
-    return _inheritance.inherit(words, _inheritance.of_groups(environment, _inheritance.ENVIRONMENT))
+    return _inheritance.of_groups(environment, groups)
 
 
 def find_policy(name: str, info: PolicyInfo, seed: int) -> Policy:

@@ -2,7 +2,7 @@
 
 from pliant.controllers.policies.controlled import Controller, ControllerPolicy
 from pliant.controllers.policies.feedforward import FeedForwardPolicy
-from pliant.controllers.policies.loading import load_policy, made_for
+from pliant.controllers.policies.loading import load_policy, made_for, period_of
 from pliant.controllers.policies.normalisation import Normalisation
 from pliant.controllers.policies.onnx import OnnxPolicy, export_onnx
 from pliant.controllers.policies.sanity import RandomPolicy, ZeroPolicy
@@ -20,4 +20,5 @@ __all__ = [
     "export_onnx",
     "load_policy",
     "made_for",
+    "period_of",
 ]

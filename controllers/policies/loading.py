@@ -47,10 +47,13 @@ def made_for(path: PathLike) -> Mapping[str, Any]:
     Empty for a feed-forward, which knows no environment. Raises as `load_policy`.
     """
     file = policy_file(path)
-    if file.suffix == ".npz":
-        return {}
-    label = read_label(file) if file.suffix == ".zip" else read_onnx_label(file)
-    return PolicyInfo.from_json(label.get("info"), f"policy {file}").origin
+    return {} if file.suffix == ".npz" else _label(file).origin
+
+
+def period_of(path: PathLike) -> float:
+    """Return the period of the policy in a file without loading its network, s. Raises as `load_policy`."""
+    file = policy_file(path)
+    return FeedForward.load(file).period if file.suffix == ".npz" else _label(file).period
 
 
 def policy_file(path: PathLike) -> Path:
@@ -66,3 +69,9 @@ def policy_file(path: PathLike) -> Path:
         kinds = ", ".join(f"{suffix} ({what})" for suffix, what in _KINDS.items())
         raise FileFormatError(f"policy {file} is of no known kind. Known: {kinds}.")
     return file
+
+
+def _label(file: Path) -> PolicyInfo:
+    """What a network's file says of itself."""
+    label = read_label(file) if file.suffix == ".zip" else read_onnx_label(file)
+    return PolicyInfo.from_json(label.get("info"), f"policy {file}")

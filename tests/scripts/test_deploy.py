@@ -22,7 +22,7 @@ from pliant.envs.simulated_robot import SimulatedRobot
 from pliant.errors import ConfigurationError, MismatchError
 from pliant.hardware.recording import read_recording
 from pliant.hardware.safety import SafeRobot
-from pliant.scripts._deployment import checked
+from pliant.scripts._deploy.feedforward import checked
 
 COUNT = 2 * np.pi / 4096
 NO_GAP = (
@@ -141,7 +141,7 @@ def test_what_does_not_fit_is_refused_with_every_difference(learned):
         "elbow",
         "wrist",
         "shoulder/equilibrium': ",
-        "outside [-1.5, 0.1] rad",
+        "outside [-1.57, 0.1] rad",
         "speed up to",
         "limit 0.05",
     ):
@@ -160,7 +160,7 @@ def test_a_feedforward_without_a_desired_motion_is_refused(learned):
     ("overrides", "message"),
     [
         (["feedforward=nowhere.npz"], "nowhere.npz"),
-        ([], "feedforward=FILE"),
+        ([], "nothing is given; one of feedforward=FILE"),
         (["feedforward=learned.npz", "hardware=dynamixel"], "no serial port is given"),
         (["feedforward=learned.npz", "robot.period=0.02"], "period: 0.01 s in the file, 0.02 s here"),
         (["feedforward=learned.npz", "hardware=emulatd"], "emulated"),

@@ -1,19 +1,19 @@
-"""The report of `pliant deploy`: what was desired, what simulation predicted, and what the machine did."""
+"""The report of a feed-forward's deployment: what was desired, what simulation predicted, what the machine did."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
+from pliant.controllers import FeedForward
 from pliant.errors import MissingExtraError
 from pliant.hardware.robot import RobotInfo
 from pliant.report import COLOURS, Report, figure
-from pliant.scripts._deployment import Outcome
+from pliant.scripts._deploy.figures import commands_and_timing, plain_numbers
+from pliant.scripts._deploy.trials import Run
 
 
-def _motion_figure(report: Report, outcome: Outcome, info: RobotInfo) -> None:
+def _motion_figure(report: Report, feedforward: FeedForward, runs: Sequence[Run]) -> None:
     """After Mengacci et al., Fig. 15: each joint's desired, simulated and measured angle."""
-    feedforward, joints = outcome.feedforward, info.joints
+    joints = feedforward.joints
     assert feedforward.desired is not None
     with figure(rows=len(joints), height=2.6 * len(joints) + 0.4, sharex=True) as (drawing, axes):
         for j, ax in enumerate(axes.flat):
@@ -22,8 +22,8 @@ def _motion_figure(report: Report, outcome: Outcome, info: RobotInfo) -> None:
                 ax.plot(
                     feedforward.time, feedforward.expected[:, j], color=COLOURS[0], label="predicted by simulation"
                 )
-            for number, run in enumerate(outcome.runs, start=1):
-                shade = 1.0 - 0.6 * (number - 1) / len(outcome.runs)
+            for number, run in enumerate(runs, start=1):
+                shade = 1.0 - 0.6 * (number - 1) / len(runs)
                 label = "measured" if number == 1 else f"measured, run {number}"
                 ax.plot(feedforward.time, run.position[:, j], color=COLOURS[1], alpha=shade, label=label)
             ax.set(ylabel=f"{joints[j]} (rad)")
@@ -32,15 +32,15 @@ def _motion_figure(report: Report, outcome: Outcome, info: RobotInfo) -> None:
         report.figure(drawing, "Link angles: desired, predicted by the simulation that learned, and measured.")
 
 
-def _error_figure(report: Report, outcome: Outcome, info: RobotInfo) -> None:
-    feedforward, joints = outcome.feedforward, info.joints
+def _error_figure(report: Report, feedforward: FeedForward, runs: Sequence[Run]) -> None:
+    joints = feedforward.joints
     assert feedforward.desired is not None
     with figure(rows=len(joints), height=2.0 * len(joints) + 0.4, sharex=True) as (drawing, axes):
         for j, ax in enumerate(axes.flat):
             if feedforward.expected is not None:
                 error = feedforward.desired[:, j] - feedforward.expected[:, j]
                 ax.plot(feedforward.time, error, color=COLOURS[0], label="predicted by simulation")
-            for number, run in enumerate(outcome.runs, start=1):
+            for number, run in enumerate(runs, start=1):
                 error = feedforward.desired[:, j] - run.position[:, j]
                 colour = COLOURS[1 + (number - 1) % (len(COLOURS) - 1)]
                 ax.plot(feedforward.time, error, color=colour, label=f"run {number}")
@@ -50,43 +50,33 @@ def _error_figure(report: Report, outcome: Outcome, info: RobotInfo) -> None:
         report.figure(drawing, "Desired minus actual angle.")
 
 
-def _command_figure(report: Report, outcome: Outcome, info: RobotInfo) -> None:
-    run = outcome.runs[-1]
-    late = np.diff(run.time) - info.period
-    with figure(rows=2, height=5.0, sharex=True) as (drawing, axes):
-        commands, beats = axes.flat
-        for column, (name, asked, sent) in enumerate(
-            zip(info.command_names, run.asked.T, run.sent.T, strict=True)
-        ):
-            colour = COLOURS[column % len(COLOURS)]
-            commands.plot(outcome.feedforward.time, sent, color=colour, label=name)
-            commands.plot(outcome.feedforward.time, asked, color=colour, linestyle=":", linewidth=1)
-        commands.set(ylabel="command")
-        commands.legend(ncols=2)
-        beats.plot(outcome.feedforward.time[1:], 1e3 * late, linewidth=0.8)
-        beats.set(ylabel="period − nominal (ms)", xlabel="time (s)")
-        report.figure(drawing, "Commands of the last run, sent (solid) and asked (dotted), and the loop's timing.")
+def write_report(
+    folder: Path, feedforward: FeedForward, runs: Sequence[Run], info: RobotInfo, numbers: Mapping[str, object]
+) -> Path | None:
+    """Write `report.html` of at least one run; returns its path, or None without the extra `report`.
 
-
-def write_report(folder: Path, outcome: Outcome, info: RobotInfo, numbers: Mapping[str, object]) -> Path | None:
-    """Write `report.html` of at least one run; returns its path, or None without the extra `report`."""
-    report = Report(
-        f"{outcome.feedforward.robot} deployed on {info.name}",
-        f"{outcome.reason.capitalize()}; runs: {len(outcome.runs)}.",
-    )
+    Args:
+        folder: where to.
+        feedforward: arranged for the robot.
+        runs: of it, in order.
+        info: the robot.
+        numbers: the metrics.
+    """
+    reason = str(numbers["reason"])
+    report = Report(f"{feedforward.robot} deployed on {info.name}", f"{reason.capitalize()}; runs: {len(runs)}.")
     try:
         report.heading("Motion")
-        _motion_figure(report, outcome, info)
+        _motion_figure(report, feedforward, runs)
         report.heading("Error")
-        _error_figure(report, outcome, info)
+        _error_figure(report, feedforward, runs)
         report.heading("Commands and timing")
-        _command_figure(report, outcome, info)
+        last = runs[-1]
+        commands_and_timing(report, info, last.time, last.asked, last.sent)
     except MissingExtraError as error:
         print(f"no report: {error}")
         return None
     report.heading("Numbers")
-    flat = [(name, value) for name, value in numbers.items() if not isinstance(value, dict | list)]
-    report.table(("quantity", "value"), flat)
+    plain_numbers(report, numbers)
     largest = numbers["max_error_per_run_rad"]
     assert isinstance(largest, list)
     report.table(("run", "largest error (rad)"), list(enumerate(largest, start=1)))

@@ -1,0 +1,1 @@
+"""The parts of `pliant deploy`: what is played on a machine, and what is told of it."""
