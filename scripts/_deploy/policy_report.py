@@ -51,7 +51,7 @@ def write_report(
     report.heading("Episodes")
     each = numbers["each"]
     if each:
-        report.table(tuple(each[0]), [tuple(row.values()) for row in each])
+        report.table([name.replace("_", " ") for name in each[0]], [tuple(row.values()) for row in each])
     report.heading("Numbers")
     joints = "max_difference_per_joint_rad", "mean_difference_per_joint_rad"
     report.table(("joint", *joints), [(j, *(numbers[name][j] for name in joints)) for j in info.joints])
