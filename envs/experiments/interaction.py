@@ -42,8 +42,6 @@ _VIEW = ((0.19, 0.08, 0.17), 1.05, 118.0, 24.0)
 """What the pictures look at (m), from how far (m), and from where (azimuth and elevation, degrees)."""
 _PIN = 0.06
 """Length of the pin that marks the goal, m."""
-_MEAN_SIZE = 0.124
-"""What MuJoCo measures drawings by, m, with the box or without: gauges then stand before the folded arm."""
 _ORANGE = [1.0, 0.43, 0.05, 1.0]
 _SMOOTH = 11
 """Over how many samples the force is averaged for the figure: 0.1 s."""
@@ -206,7 +204,6 @@ class Interaction(Experiment):
         """The arm, a pin at the goal of its tip, and perhaps the box and a mark of where it stood."""
         model = arm5(height=self.height)
         _aim(model.spec.camera("front"))
-        model.spec.stat.meansize = _MEAN_SIZE
         model.spec.worldbody.add_site(
             name="goal",
             type=mujoco.mjtGeom.mjGEOM_CAPSULE,

@@ -63,6 +63,8 @@ LINKS: Final = (
 JOINTS: Final = tuple(f"joint{i}" for i in range(1, 6))
 
 _TIP_RADIUS = 0.014
+_MEAN_SIZE = 0.124
+"""What MuJoCo measures drawings by, m: gauges then stand before the cubes and the folded arm."""
 
 
 def forward_kinematics(q: ArrayLike) -> Array:
@@ -129,6 +131,7 @@ def arm5(
         body = _add_link(spec, body, index, link, damping, friction)
     _add_hand(spec, body)
     add_scene(spec, View((0.05, 0.06, height - 0.17), 0.29, "link4", azimuth=80.0))
+    spec.stat.meansize = _MEAN_SIZE
     return complete(spec, "arm5", JOINTS, descriptions, "tip")
 
 
