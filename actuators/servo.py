@@ -7,6 +7,7 @@ from typing import Any
 from pliant.actuators import layout
 from pliant.actuators.ax12a import AX12A, COUNT, FULL, OVERLOAD_BIT, rounded_slope
 from pliant.actuators.bam import (
+    FRICTION_PARAMETERS,
     MOTOR_PARAMETERS,
     REFERENCE_TEMPERATURE,
     BamServo,
@@ -14,9 +15,17 @@ from pliant.actuators.bam import (
     loaded_resistance,
     servo_names,
 )
+from pliant.actuators.parameters import Parameter
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 
 _AX = "AX-12A"
+
+DRAWN_PARAMETERS = (
+    Parameter("voltage", "V", 12.0, 0.1, 1000.0, "supply"),
+    *(p for p in MOTOR_PARAMETERS if p.name in ("kt", "resistance", "supply_resistance")),
+    *FRICTION_PARAMETERS,
+)
+"""The numbers of motor and friction in a joint's row, in order from `layout.SERVO_MOTOR_AT`."""
 
 
 def drive_names() -> tuple[str, ...]:
@@ -74,14 +83,17 @@ class ServoDrive:
         return self._motor[2]
 
     @property
+    def gain(self) -> float:
+        """Duty per rad of error where it is steepest; an AX-12A's outside its dead band."""
+        if not isinstance(self.servo, AX12A):
+            return self._loop[0]
+        return max(self.servo.max_torque - self.servo.punch, 0) / FULL / COUNT / min(self._loop[2:4])
+
+    @property
     def stiffness(self) -> float:
-        """Stiffness of the position loop where it is steepest, N·m/rad; an AX-12A's outside its dead band."""
-        gain = self._loop[0]
-        if isinstance(self.servo, AX12A):
-            span = max(self.servo.max_torque - self.servo.punch, 0) / FULL
-            gain = span / COUNT / min(self._loop[2:4])
+        """Stiffness of the position loop where it is steepest, N·m/rad."""
         kt, resistance = self._motor[:2]
-        return kt * self._supply / resistance * gain
+        return kt * self.supply / resistance * self.gain
 
     @property
     def damping(self) -> float:
@@ -97,7 +109,7 @@ class ServoDrive:
         warm = loaded_resistance(0.0, self.temperature, resistance, 0.0, heating)
         unused = layout.SERVO_MOTOR_AT - layout.SERVO_LOOP_AT - len(self._loop)
         loop = [*self._loop, *[0.0] * unused]
-        return [kind, *loop, self._supply, kt, warm, supply_resistance, *self._friction]
+        return [kind, *loop, self.supply, kt, warm, supply_resistance, *self._friction]
 
     def describe(self) -> dict[str, Any]:
         """The drive as plain data, complete enough for `drive_from_description`."""
@@ -106,7 +118,8 @@ class ServoDrive:
         return {**vars(self), "servo": servo, "kind": kind}
 
     @property
-    def _supply(self) -> float:
+    def supply(self) -> float:
+        """Supply voltage, V."""
         return self.motor.voltage if self.voltage is None else self.voltage
 
     @property

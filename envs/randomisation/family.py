@@ -8,10 +8,21 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from pliant.actuators import CompliantJoint, JointOnModel, Parameter
-from pliant.actuators.layout import EXPLICIT_STIFFNESS, LAW_AT, MOTOR_AT, PID_AT, SUBSTEP, TORQUE_LIMIT
+from pliant.actuators import CompliantJoint, JointOnModel, Parameter, ServoDrive
+from pliant.actuators.bam import FRICTION_PARAMETERS
+from pliant.actuators.bam import MOTOR_PARAMETERS as SERVO_PARAMETERS
+from pliant.actuators.layout import (
+    EXPLICIT_STIFFNESS,
+    LAW_AT,
+    MOTOR_AT,
+    PID_AT,
+    SERVO_MOTOR_AT,
+    SUBSTEP,
+    TORQUE_LIMIT,
+)
 from pliant.actuators.motor import MOTOR_PARAMETERS
 from pliant.actuators.pid import PID_PARAMETERS
+from pliant.actuators.servo import DRAWN_PARAMETERS
 from pliant.actuators.stability import check_stability, explicit_stiffness
 from pliant.envs.randomisation.distributions import Distribution, check_support
 from pliant.envs.randomisation.randomisation import Randomisation
@@ -203,6 +214,13 @@ def _drives(
             (f"law {law.name!r}", law.parameters, LAW_AT, randomisation.law, ""),
             ("motor", MOTOR_PARAMETERS, MOTOR_AT, randomisation.motor, "motor_"),
             ("PID", PID_PARAMETERS if joint.description.pid else (), PID_AT, randomisation.pid, ""),
+            (
+                "servo",
+                DRAWN_PARAMETERS if joint.description.servo else (),
+                SERVO_MOTOR_AT,
+                randomisation.servo,
+                "servo_",
+            ),
         )
         actuator = joint.actuators[0]
         for owner, parameters, at, factors, prefix in groups:
@@ -211,7 +229,7 @@ def _drives(
                 if name not in known:
                     raise unknown_name("parameter", name, known, f"{owner} of joint {joint.name!r}")
                 columns = [at + known[name]]
-                if prefix and name == "torque_limit":
+                if prefix == "motor_" and name == "torque_limit":
                     columns.append(TORQUE_LIMIT)
                 base = float(model.actuator_user[actuator, columns[0]])
                 what = f"{owner} of joint {joint.name!r}: {name}"
@@ -263,7 +281,23 @@ def _quickest(joint: CompliantJoint, randomisation: Randomisation) -> CompliantJ
         for name, factor in randomisation.motor.items()
     }
     joint = replace(joint, motor=replace(joint.motor, **motor))
+    if joint.servo is not None:
+        return replace(joint, servo=_quickest_servo(joint.servo, randomisation.servo))
     if joint.pid is None:
         return joint
     pid = {name: getattr(joint.pid, name) * factor.bounds[1] for name, factor in randomisation.pid.items()}
     return replace(joint, pid=replace(joint.pid, **pid))
+
+
+def _quickest_servo(drive: ServoDrive, factors: Mapping[str, Distribution]) -> ServoDrive:
+    """The stiffest servo that could be drawn, with a P gain where its loop is steepest."""
+    highest = {name: factor.bounds[0 if name == "resistance" else 1] for name, factor in factors.items()}
+    motor = drive.motor
+    names = [parameter.name for parameter in SERVO_PARAMETERS + FRICTION_PARAMETERS]
+    values = {
+        name: value * highest.get(name, 1.0)
+        for name, value in zip(names, motor.all_values, strict=True)
+        if name in motor.values
+    }
+    steepest = replace(motor, values=values, error_gain=drive.gain)
+    return ServoDrive(steepest, 1.0, drive.supply * highest.get("voltage", 1.0), drive.temperature)

@@ -33,6 +33,8 @@ class Randomisation:
     """Factors of the motors, by the names of `Motor`'s parameters."""
     pid: Mapping[str, Distribution] = field(default_factory=dict)
     """Factors of the position loop, by the names of `PID`'s parameters."""
+    servo: Mapping[str, Distribution] = field(default_factory=dict)
+    """Factors of the servos' motors and gears, by the names of `pliant.actuators.servo.DRAWN_PARAMETERS`."""
     command_delay: Distribution | None = None
     """s, rounded to whole time steps of the model."""
     sensor_delay: Distribution | None = None

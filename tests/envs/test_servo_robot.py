@@ -4,12 +4,16 @@ import mujoco
 import numpy as np
 import pytest
 
-from pliant.actuators import CompliantJoint, ServoDrive, add_compliant_joint, compile_model
+from pliant.actuators import CompliantJoint, ServoDrive, StabilityError, add_compliant_joint, compile_model
+from pliant.actuators.ax12a import AX12A
+from pliant.actuators.layout import SERVO_FRICTION_AT, SERVO_MOTOR_AT
 from pliant.envs import SimulatedRobot
 from pliant.envs.models.rig1 import rig1
-from pliant.envs.randomisation import Randomisation, Uniform
-from pliant.errors import UnknownNameError
+from pliant.envs.randomisation import Choice, Randomisation, Uniform
+from pliant.errors import OutOfBoundsError, UnknownNameError
 
+AX = CompliantJoint("rigid", "link_position", servo=ServoDrive(AX12A(cw_slope=2, ccw_slope=2)))
+STIFF = CompliantJoint("rigid", "link_position", servo=ServoDrive("MX-64", p_gain=400))
 SERVO = CompliantJoint("rigid", "link_position", servo=ServoDrive("XL330/m6", p_gain=400))
 
 
@@ -60,6 +64,44 @@ def test_masses_and_delays_may_vary_but_a_servo_has_no_pid_that_could():
         assert set(robot.parameters) == {"pendulum/mass", "command_delay"}
     with pytest.raises(UnknownNameError, match="kp"):
         SimulatedRobot(rig1(SERVO), 0.02, randomisation=Randomisation(pid={"kp": Uniform(0.5, 2.0)}))
+
+
+def test_motor_and_gear_may_vary_and_are_what_the_servo_moves_by():
+    varied = Randomisation(servo={"kt": Uniform(0.8, 1.2), "kc": Uniform(0.5, 3.0), "voltage": Choice([0.5])})
+    with SimulatedRobot(rig1(SERVO), 0.02, randomisation=varied, seed=3) as robot:
+        read = robot.parameters
+        kt, supply = robot.model.actuator_user[0, SERVO_MOTOR_AT + 1], robot.model.actuator_user[0, SERVO_MOTOR_AT]
+        assert read["joint/servo_kt"] == kt != SERVO.servo.motor.values["kt"]
+        assert read["joint/servo_voltage"] == supply == 3.7
+        assert read["joint/servo_kc"] == robot.model.actuator_user[0, SERVO_FRICTION_AT + 1]
+        for _ in range(4):
+            robot.send([1.2])
+        weak = robot.read().position[0]
+    with SimulatedRobot(rig1(SERVO), 0.02) as robot:
+        for _ in range(4):
+            robot.send([1.2])
+        assert weak < 0.7 * robot.read().position[0]
+
+
+@pytest.mark.parametrize(
+    ("joint", "drawn", "error", "message"),
+    [
+        (SERVO, {"kq": Uniform(0.5, 2.0)}, UnknownNameError, "kcs"),
+        (SERVO, {"km": Uniform(0.5, 90.0)}, OutOfBoundsError, "km"),
+        (CompliantJoint("qbmove", 6), {"kt": Uniform(0.5, 2.0)}, UnknownNameError, "kt"),
+        (
+            AX,
+            {"voltage": Uniform(0.5, 8.0), "resistance": Uniform(0.2, 1.0)},
+            StabilityError,
+            "softer position loop",
+        ),
+        (STIFF, {"voltage": Uniform(0.5, 40.0)}, StabilityError, "softer position loop"),
+    ],
+)
+def test_servos_that_could_be_drawn_are_checked_beforehand(joint, drawn, error, message):
+    model = rig1(joint, timestep=2e-3)
+    with pytest.raises(error, match=message):
+        SimulatedRobot(model, 0.02, randomisation=Randomisation(servo=drawn))
 
 
 def test_it_can_stand_in_a_scene_with_contacts():
