@@ -6,8 +6,6 @@ from importlib.resources import files
 from rich.console import Console
 from rich.table import Table
 
-_CHOICES = ("laws", "modes", "configs", "environments")
-
 
 def laws(console: Console) -> None:
     """Compliance laws, their parameters and named sets."""
@@ -42,6 +40,20 @@ def modes(console: Console) -> None:
     console.print(table)
 
 
+def servos(console: Console) -> None:
+    """Servos that can drive a joint, with what is known of them."""
+    from pliant.actuators import ServoDrive
+    from pliant.actuators.servo import drive_names
+
+    table = Table("servo", "loop", "friction", "supply (V)", "stall (N·m)", "armature (kg·m²)", title="Servos")
+    for name in drive_names():
+        drive = ServoDrive(name, p_gain=None if name == "AX-12A" else 1.0)
+        motor, loop = drive.motor, "compliance" if name == "AX-12A" else "P gain"
+        stall = motor.torque(1.0, 0.0)
+        table.add_row(name, loop, motor.model, f"{motor.voltage:g}", f"{stall:.3g}", f"{drive.armature:.3g}")
+    console.print(table)
+
+
 def configs(console: Console) -> None:
     """Groups of the configuration and the choices in each."""
     root = files("pliant.conf")
@@ -66,19 +78,20 @@ def environments(console: Console) -> None:
     console.print(table)
 
 
+_LISTS = {"laws": laws, "modes": modes, "servos": servos, "configs": configs, "environments": environments}
+
+
 def main() -> None:
     """Print the lists asked for, or all."""
     parser = argparse.ArgumentParser(prog="pliant list", description=__doc__)
-    parser.add_argument(
-        "what", nargs="*", metavar="WHAT", help=f"any of: {', '.join(_CHOICES)}; all when left out"
-    )
-    asked = parser.parse_args().what or _CHOICES
+    parser.add_argument("what", nargs="*", metavar="WHAT", help=f"any of: {', '.join(_LISTS)}; all when left out")
+    asked = parser.parse_args().what or _LISTS
     for what in asked:
-        if what not in _CHOICES:
-            parser.error(f"unknown list {what!r}; choose from {', '.join(_CHOICES)}")
+        if what not in _LISTS:
+            parser.error(f"unknown list {what!r}; choose from {', '.join(_LISTS)}")
     console = Console()
     for what in asked:
-        {"laws": laws, "modes": modes, "configs": configs, "environments": environments}[what](console)
+        _LISTS[what](console)
 
 
 if __name__ == "__main__":

@@ -24,13 +24,14 @@ def test_an_unknown_verb_is_refused_with_the_known_ones(capsys):
     assert "Traceback" not in message
 
 
-@pytest.mark.parametrize("what", ["laws", "modes", "configs", "environments"])
+@pytest.mark.parametrize("what", ["laws", "modes", "servos", "configs", "environments"])
 def test_lists_show_what_there_is(pliant, what):
     done = pliant("list", what)
     assert done.returncode == 0, done.stderr
     expected = {
         "laws": "qbmove",
         "modes": "equilibrium_preset",
+        "servos": "XL330/m6",
         "configs": "arm2",
         "environments": "pliant/Compliant",
     }
