@@ -14,7 +14,7 @@ from pliant.actuators.laws import as_compliance, find_law
 from pliant.actuators.modes import Mode, as_mode
 from pliant.actuators.motor import Motor, Pivot
 from pliant.actuators.pid import LINK_PID, PID
-from pliant.actuators.servo import ServoDrive, drive_from_description
+from pliant.actuators.servo import ServoDrive, as_drive, drive_from_description
 from pliant.errors import ConfigurationError, FileFormatError, PliantError, check_bounds, unknown_name
 
 TEXT_PREFIX = "pliant/"
@@ -39,7 +39,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class CompliantJoint:
-    """Everything that describes a compliant joint. `law` and `mode` may be given by name.
+    """Everything that describes a compliant joint. `law`, `mode` and `servo` may be given by name.
 
     Raises:
         UnknownNameError: no such law, mode or parameter.
@@ -69,6 +69,8 @@ class CompliantJoint:
     def __post_init__(self) -> None:
         object.__setattr__(self, "law", as_compliance(self.law))
         object.__setattr__(self, "mode", as_mode(self.mode))
+        if self.servo is not None:
+            object.__setattr__(self, "servo", as_drive(self.servo))
         if self.servo is not None and self.pid is not None:
             raise ConfigurationError("a joint has a servo or a PID, not both: a servo has its own loop.")
         if self.pid is None and self.servo is None:

@@ -33,6 +33,13 @@ def drive_names() -> tuple[str, ...]:
     return (_AX, *(name for name in servo_names() if find_servo(name).error_gain is not None))
 
 
+def servo_named(name: str) -> BamServo | AX12A:
+    """Return a servo by one of `drive_names`; raise `UnknownNameError` otherwise."""
+    if name not in drive_names():
+        raise unknown_name("servo", name, drive_names())
+    return AX12A() if name == _AX else find_servo(name)
+
+
 @dataclass(frozen=True)
 class ServoDrive:
     """A servo that turns a joint to a goal position, with its own loop, motor and gear friction.
@@ -57,7 +64,9 @@ class ServoDrive:
 
     def __post_init__(self) -> None:
         if isinstance(self.servo, str):
-            object.__setattr__(self, "servo", _named(self.servo))
+            object.__setattr__(self, "servo", servo_named(self.servo))
+        if not isinstance(self.servo, BamServo | AX12A):
+            raise ConfigurationError(f"{self.servo!r} is no servo; give its name, a BamServo or an AX12A.")
         if self.voltage is not None:
             check_bounds("servo: voltage", self.voltage, 0.1, 1000.0, "V")
         check_bounds("servo: temperature", self.temperature, -40.0, 250.0, "°C")
@@ -143,14 +152,17 @@ class ServoDrive:
         return (error_gain * self.p_gain, max_duty)
 
 
+def as_drive(servo: ServoDrive | str) -> ServoDrive:
+    """Return a drive as it is or from the name of a servo without settings; raises as `ServoDrive`."""
+    if isinstance(servo, str):
+        return ServoDrive(servo_named(servo))
+    if isinstance(servo, ServoDrive):
+        return servo
+    raise ConfigurationError(f"{servo!r} is no servo as a drive; give its name or a ServoDrive.")
+
+
 def drive_from_description(description: Mapping[str, Any]) -> ServoDrive:
     """Rebuild a drive from `ServoDrive.describe`; raises `KeyError` or `TypeError` where it is damaged."""
     settings = dict(description)
     make = {"ax12a": AX12A, "bam": BamServo}[settings.pop("kind")]
     return ServoDrive(make(**settings.pop("servo")), **settings)
-
-
-def _named(name: str) -> BamServo | AX12A:
-    if name not in drive_names():
-        raise unknown_name("servo", name, drive_names())
-    return AX12A() if name == _AX else find_servo(name)

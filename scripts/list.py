@@ -43,11 +43,11 @@ def modes(console: Console) -> None:
 def servos(console: Console) -> None:
     """Servos that can drive a joint, with what is known of them."""
     from pliant.actuators import ServoDrive
-    from pliant.actuators.servo import drive_names
+    from pliant.actuators.servo import drive_names, servo_named
 
     table = Table("servo", "loop", "friction", "supply (V)", "stall (N·m)", "armature (kg·m²)", title="Servos")
     for name in drive_names():
-        drive = ServoDrive(name, p_gain=None if name == "AX-12A" else 1.0)
+        drive = ServoDrive(servo_named(name), p_gain=None if name == "AX-12A" else 1.0)
         motor, loop = drive.motor, "compliance" if name == "AX-12A" else "P gain"
         stall = motor.torque(1.0, 0.0)
         table.add_row(name, loop, motor.model, f"{motor.voltage:g}", f"{stall:.3g}", f"{drive.armature:.3g}")

@@ -220,6 +220,9 @@ def test_its_inertia_is_its_joints_armature_and_never_added_to_another(pendulum)
         (lambda: ServoDrive("MX-64", p_gain=float("nan")), OutOfBoundsError, "p_gain"),
         (lambda: ServoDrive("MX-64", 8, voltage=0.0), OutOfBoundsError, "voltage"),
         (lambda: ServoDrive("MX-64", 8, temperature=1e3), OutOfBoundsError, "temperature"),
+        (lambda: ServoDrive(12), ConfigurationError, "12 is no servo"),
+        (lambda: CompliantJoint("rigid", 1, servo=AX12A()), ConfigurationError, "give its name or a ServoDrive"),
+        (lambda: CompliantJoint("rigid", 1, servo="MX-64"), ConfigurationError, "needs p_gain"),
         (lambda: CompliantJoint("qbmove", 6, servo=MX64), ConfigurationError, "mode 1"),
         (lambda: CompliantJoint("rigid", 1, servo=MX64, pid=PID()), ConfigurationError, "not both"),
     ],
@@ -227,6 +230,10 @@ def test_its_inertia_is_its_joints_armature_and_never_added_to_another(pendulum)
 def test_what_makes_no_sense_is_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_a_joint_takes_a_servo_without_settings_by_its_name():
+    assert CompliantJoint("rigid", 1, servo="AX-12A") == driven(ServoDrive(AX12A()))
 
 
 def test_every_named_servo_can_drive_a_joint(pendulum, simulate):
