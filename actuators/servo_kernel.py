@@ -7,9 +7,9 @@ with a budget (`pliant.actuators.bam`), carried by a bristle:
     τf = −clip(K·(q − w) + D·q̇, ±budget),   w dragged along so that |K·(q − w)| ≤ budget,   D = 2·h·K
 
 so that it takes energy only, holds still what it can hold, and needs no constraint. K is what an explicit step
-carries on the joint's smallest inertia (row `EXPLICIT_STIFFNESS`): the bristle gives way by budget/K, less than an
-encoder's count, and half-critically damped. Where the joint would turn round within a step it is stopped exactly,
-as the friction of rest begins at the speed zero.
+carries on the joint's smallest inertia (row `EXPLICIT_STIFFNESS`): the bristle gives way by budget/K, which falls
+with the square of the step, and is half-critically damped. Where the joint would turn round within a step it is
+stopped exactly, as the friction of rest begins at the speed zero.
 
 The load on the gear (τe of the friction laws) is not known to a callback when contacts have a part in it. It
 is taken from the step before: what accelerated the joint and did not come from the servo,

@@ -4,10 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from numpy.typing import ArrayLike
-
 from pliant.actuators import Compliance, JointOnModel
-from pliant.hardware.robot import Array, Robot, RobotInfo, State
+from pliant.hardware.robot import Robot, RobotInfo, State
+from pliant.hardware.wrapper import RobotWrapper
 
 
 class _Spring(NamedTuple):
@@ -18,7 +17,7 @@ class _Spring(NamedTuple):
     motors: Sequence[int]
 
 
-class SpringSensing(Robot):
+class SpringSensing(RobotWrapper):
     """A robot whose unmeasured spring torques follow from measured angles and the joints' compliance laws.
 
         τ = Σᵢ τᵢ(q, θ),   K = −∂τ/∂q
@@ -36,17 +35,8 @@ class SpringSensing(Robot):
     """
 
     def __init__(self, robot: Robot, joints: Sequence[JointOnModel]) -> None:
-        self.robot = robot
+        super().__init__(robot)
         self._springs = [spring for joint in joints if (spring := _spring(joint, robot.info)) is not None]
-
-    @property
-    def info(self) -> RobotInfo:
-        """The robot's."""
-        return self.robot.info
-
-    def connect(self) -> None:
-        """Connect the robot."""
-        self.robot.connect()
 
     def read(self) -> State:
         """Return the robot's state with what the springs tell."""
@@ -63,18 +53,6 @@ class SpringSensing(Robot):
             filled["stiffness"][joint] = law.stiffness(float(state.position[joint]), *angles)
             filled["spring_torque"][motors] = torques[: len(motors)]
         return state._replace(**filled)
-
-    def send(self, command: ArrayLike) -> Array:
-        """Send a command through the robot."""
-        return self.robot.send(command)
-
-    def stop(self) -> None:
-        """Stop the robot."""
-        self.robot.stop()
-
-    def close(self) -> None:
-        """Release the robot."""
-        self.robot.close()
 
 
 def _spring(joint: JointOnModel, info: RobotInfo) -> _Spring | None:

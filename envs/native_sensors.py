@@ -15,7 +15,7 @@ from pliant.envs.measuring import collect
 from pliant.hardware.robot import Array
 
 read_joints = register_jitable(native.read_joints)
-_collect = register_jitable(collect)
+collect_measured = register_jitable(collect)
 
 
 def read_and_collect(
@@ -43,14 +43,19 @@ def read_and_collect(
         values: likewise.
     """
     read_joints(model, data, first, joints, out)
-    sound: bool = _collect(signals, order, counts, values)
+    sound: bool = collect_measured(signals, order, counts, values)
     return sound
 
 
-@cache
 def native_reader() -> Callable[..., bool]:
     """Compile `read_and_collect` at its first call, or load it from the cache."""
+    return compiled_reader(read_and_collect)
+
+
+@cache
+def compiled_reader(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that uses the joints' kernel at its first call, or load it from the cache."""
     native.callbacks()  # makes the joint kernel callable from compiled code
     with numba_cache() as caching:
-        reader: Callable[..., Any] = njit(cache=caching, error_model="numpy")(read_and_collect)
+        reader: Callable[..., Any] = njit(cache=caching, error_model="numpy")(function)
     return reader

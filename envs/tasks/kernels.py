@@ -129,14 +129,76 @@ def judge_tracking(
             worst = max(worst, abs(error))
         for j in range(2 * joints):
             added[i, j] = desired[step + 1, j]
-        tracking = 1.0 / (1.0 + square / joints / (width * width))
-        rough = -smoothness * memory[i, CHANGE]
-        memory[i, STEP], memory[i, TALLY] = step, worst
-        outcome[i, REWARD] = tracking + rough
-        outcome[i, SUCCESS] = 1.0 if worst < tolerance else 0.0
-        outcome[i, TERMINATED] = 0.0
-        outcome[i, TRUNCATED] = 1.0 if step >= desired.shape[0] - 2 else 0.0
-        outcome[i, 0], outcome[i, 1] = tracking, rough
+        score_tracking(
+            i, step, desired.shape[0] - 2, square / joints, worst, memory, outcome, width, smoothness, tolerance
+        )
+
+
+def judge_path(
+    memory: Array,
+    desired: Array,
+    added: Array,
+    outcome: Array,
+    width: float,
+    smoothness: float,
+    tolerance: float,
+) -> None:
+    """Judge a period of `TrackPath`: its terms `tracking` and `smoothness`.
+
+    Args:
+        memory: (n, 3); the tally is the largest error so far.
+        desired: positions and velocities at every period, (periods + 2, 4).
+        added: (n, 6); the tip is read, and what is desired at the end of the coming period written.
+        outcome: (n, 6), written.
+        width: m.
+        smoothness: weight.
+        tolerance: m.
+    """
+    for i in range(memory.shape[0]):
+        step = int(memory[i, STEP]) + 1
+        error = math.hypot(desired[step, 0] - added[i, 0], desired[step, 1] - added[i, 1])
+        worst = max(memory[i, TALLY], error)
+        for k in range(4):
+            added[i, 2 + k] = desired[step + 1, k]
+        score_tracking(
+            i, step, desired.shape[0] - 2, error * error, worst, memory, outcome, width, smoothness, tolerance
+        )
+
+
+def score_tracking(
+    i: int,
+    step: int,
+    last: int,
+    square: float,
+    worst: float,
+    memory: Array,
+    outcome: Array,
+    width: float,
+    smoothness: float,
+    tolerance: float,
+) -> None:
+    """Reward an error that is to be small in every period; success if it always was.
+
+    Args:
+        i: which episode.
+        step: periods since its start.
+        last: the period with which it ends.
+        square: of the error now.
+        worst: the largest error so far.
+        memory: (n, 3), written.
+        outcome: (n, 6), written.
+        width: error at which the reward falls to 1/2.
+        smoothness: weight.
+        tolerance: largest error of a success.
+    """
+    tracking = 1.0 / (1.0 + square / (width * width))
+    rough = -smoothness * memory[i, CHANGE]
+    memory[i, STEP], memory[i, TALLY] = step, worst
+    outcome[i, REWARD] = tracking + rough
+    outcome[i, SUCCESS] = 1.0 if worst < tolerance else 0.0
+    outcome[i, TERMINATED] = 0.0
+    outcome[i, TRUNCATED] = 1.0 if step >= last else 0.0
+    outcome[i, 0], outcome[i, 1] = tracking, rough
 
 
 def judge_reaching(
@@ -171,13 +233,68 @@ def judge_reaching(
             error = goal[i, j] - reading[i, j]
             square += error * error
             largest = max(largest, abs(error))
-        memory[i, STEP] += 1.0
-        memory[i, TALLY] = memory[i, TALLY] + 1.0 if largest < tolerance else 0.0
-        success = memory[i, TALLY] >= hold
-        distance = -math.sqrt(square / joints)
-        rough = -smoothness * memory[i, CHANGE]
-        reward = bonus if success else 0.0
-        outcome[i, REWARD] = distance + rough + reward
-        outcome[i, SUCCESS] = outcome[i, TERMINATED] = 1.0 if success else 0.0
-        outcome[i, TRUNCATED] = 1.0 if memory[i, STEP] >= horizon and not success else 0.0
-        outcome[i, 0], outcome[i, 1], outcome[i, 2] = distance, rough, reward
+        distance = math.sqrt(square / joints)
+        score_reaching(i, distance, largest < tolerance, memory, outcome, hold, horizon, smoothness, bonus)
+
+
+def judge_point(
+    memory: Array,
+    added: Array,
+    outcome: Array,
+    tolerance: float,
+    hold: int,
+    horizon: int,
+    smoothness: float,
+    bonus: float,
+) -> None:
+    """Judge a period of `ReachPoint`: its terms `distance`, `smoothness` and `success`.
+
+    Args:
+        memory: (n, 3); the tally is for how many periods the goal has been kept.
+        added: tip and goal, (n, 4).
+        outcome: (n, 7), written.
+        tolerance: m.
+        hold: periods.
+        horizon: periods.
+        smoothness: weight.
+        bonus: reward of success.
+    """
+    for i in range(memory.shape[0]):
+        distance = math.hypot(added[i, 2] - added[i, 0], added[i, 3] - added[i, 1])
+        near = distance < tolerance
+        score_reaching(i, distance, near, memory, outcome, hold, horizon, smoothness, bonus)
+
+
+def score_reaching(
+    i: int,
+    distance: float,
+    near: bool,
+    memory: Array,
+    outcome: Array,
+    hold: int,
+    horizon: int,
+    smoothness: float,
+    bonus: float,
+) -> None:
+    """Penalise the distance from a goal; success, which ends the episode, once it has been near for long enough.
+
+    Args:
+        i: which episode.
+        distance: from the goal now.
+        near: whether that is near enough.
+        memory: (n, 3), written.
+        outcome: (n, 7), written.
+        hold: periods.
+        horizon: periods.
+        smoothness: weight.
+        bonus: reward of success.
+    """
+    memory[i, STEP] += 1.0
+    memory[i, TALLY] = memory[i, TALLY] + 1.0 if near else 0.0
+    success = memory[i, TALLY] >= hold
+    rough = -smoothness * memory[i, CHANGE]
+    reward = bonus if success else 0.0
+    outcome[i, REWARD] = rough + reward - distance
+    outcome[i, SUCCESS] = outcome[i, TERMINATED] = 1.0 if success else 0.0
+    outcome[i, TRUNCATED] = 1.0 if memory[i, STEP] >= horizon and not success else 0.0
+    outcome[i, 0], outcome[i, 1], outcome[i, 2] = -distance, rough, reward

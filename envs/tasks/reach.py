@@ -8,7 +8,7 @@ import numpy as np
 from pliant.controllers.checks import positive
 from pliant.envs.compiled import compiled
 from pliant.envs.tasks.kernels import judge_reaching
-from pliant.envs.tasks.task import Episodes, Task, TaskOnRobot, Values, per_joint, periods
+from pliant.envs.tasks.task import Episodes, Task, TaskOnRobot, Values, check_hold, per_joint, periods
 from pliant.errors import ConfigurationError, check_bounds
 from pliant.hardware.robot import Array, Channel, RobotInfo
 
@@ -51,13 +51,7 @@ class Reach(Task):
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("Reach tolerance", self.tolerance, "rad")
-        positive("Reach hold", self.hold, "s")
-        positive("Reach duration", self.duration, "s")
-        if self.hold > self.duration:
-            raise ConfigurationError(
-                f"Reach hold ({self.hold:g} s) is longer than its duration ({self.duration:g} s): no episode "
-                "could succeed."
-            )
+        check_hold("Reach", self.hold, self.duration)
         check_bounds("Reach bonus", self.bonus, 0.0, 1e12)
         check_bounds("Reach smoothness", self.smoothness, 0.0, 1e6)
         check_bounds("Reach spread", self.spread, 0.0, math.pi, "rad")

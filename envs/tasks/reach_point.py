@@ -8,10 +8,10 @@ import numpy as np
 
 from pliant.controllers.checks import finite_array, positive
 from pliant.envs.compiled import compiled
-from pliant.envs.tasks.kernels import CHANGE, REWARD, STEP, SUCCESS, TALLY, TERMINATED, TRUNCATED
+from pliant.envs.tasks.kernels import judge_point
 from pliant.envs.tasks.planar import PlanarOnRobot, PlanarTask, point_channels
-from pliant.envs.tasks.task import Episodes, periods
-from pliant.errors import ConfigurationError, check_bounds
+from pliant.envs.tasks.task import Episodes, check_hold, periods
+from pliant.errors import check_bounds
 from pliant.hardware.robot import Array, RobotInfo
 
 
@@ -56,13 +56,8 @@ class ReachPoint(PlanarTask):
         low, high = self.arm.reach
         check_bounds("ReachPoint nearest", self.nearest, low, high, "m")
         check_bounds("ReachPoint farthest", self.farthest, self.nearest, high, "m")
-        for name, unit in (("tolerance", "m"), ("hold", "s"), ("duration", "s")):
-            positive(f"ReachPoint {name}", getattr(self, name), unit)
-        if self.hold > self.duration:
-            raise ConfigurationError(
-                f"ReachPoint hold ({self.hold:g} s) is longer than its duration ({self.duration:g} s): no episode "
-                "could succeed."
-            )
+        positive("ReachPoint tolerance", self.tolerance, "m")
+        check_hold("ReachPoint", self.hold, self.duration)
         check_bounds("ReachPoint bonus", self.bonus, 0.0, 1e12)
         check_bounds("ReachPoint smoothness", self.smoothness, 0.0, 1e6)
         check_bounds("ReachPoint spread", self.spread, 0.0, math.pi, "rad")
@@ -108,38 +103,3 @@ class ReachPointOnRobot(PlanarOnRobot):
             task.smoothness,
             task.bonus,
         )
-
-
-def judge_point(
-    memory: Array,
-    added: Array,
-    outcome: Array,
-    tolerance: float,
-    hold: int,
-    horizon: int,
-    smoothness: float,
-    bonus: float,
-) -> None:
-    """Judge a period of `ReachPoint`: its terms `distance`, `smoothness` and `success`.
-
-    Args:
-        memory: (n, 3); the tally is for how many periods the goal has been kept.
-        added: tip and goal, (n, 4).
-        outcome: (n, 7), written.
-        tolerance: m.
-        hold: periods.
-        horizon: periods.
-        smoothness: weight.
-        bonus: reward of success.
-    """
-    for i in range(memory.shape[0]):
-        distance = math.hypot(added[i, 2] - added[i, 0], added[i, 3] - added[i, 1])
-        memory[i, STEP] += 1.0
-        memory[i, TALLY] = memory[i, TALLY] + 1.0 if distance < tolerance else 0.0
-        success = memory[i, TALLY] >= hold
-        rough = -smoothness * memory[i, CHANGE]
-        reward = bonus if success else 0.0
-        outcome[i, REWARD] = rough + reward - distance
-        outcome[i, SUCCESS] = outcome[i, TERMINATED] = 1.0 if success else 0.0
-        outcome[i, TRUNCATED] = 1.0 if memory[i, STEP] >= horizon and not success else 0.0
-        outcome[i, 0], outcome[i, 1], outcome[i, 2] = -distance, rough, reward

@@ -201,6 +201,16 @@ def per_joint(what: str, value: ArrayLike, joints: int) -> Array:
     return np.broadcast_to(array, joints).copy()
 
 
+def check_hold(kind: str, hold: float, duration: float) -> None:
+    """Raise where a goal must be kept for no time, or for longer (s) than an episode lasts."""
+    positive(f"{kind} hold", hold, "s")
+    positive(f"{kind} duration", duration, "s")
+    if hold > duration:
+        raise ConfigurationError(
+            f"{kind} hold ({hold:g} s) is longer than its duration ({duration:g} s): no episode could succeed."
+        )
+
+
 def periods(what: str, duration: float, period: float) -> int:
     """Return how many periods a duration takes, rounded up."""
     return max(math.ceil(positive(what, duration, "s") / period - 1e-9), 1)

@@ -9,7 +9,7 @@ import numpy as np
 from pliant.controllers.checks import positive
 from pliant.controllers.paths import Circle, Path
 from pliant.envs.compiled import compiled
-from pliant.envs.tasks.kernels import CHANGE, REWARD, STEP, SUCCESS, TALLY, TERMINATED, TRUNCATED
+from pliant.envs.tasks.kernels import judge_path
 from pliant.envs.tasks.planar import PlanarOnRobot, PlanarTask, point_channels
 from pliant.envs.tasks.task import Episodes, periods
 from pliant.errors import OutOfBoundsError, ShapeError, check_bounds, unknown_name
@@ -110,39 +110,3 @@ class TrackPathOnRobot(PlanarOnRobot):
             task.smoothness,
             task.tolerance,
         )
-
-
-def judge_path(
-    memory: Array,
-    desired: Array,
-    added: Array,
-    outcome: Array,
-    width: float,
-    smoothness: float,
-    tolerance: float,
-) -> None:
-    """Judge a period of `TrackPath`: its terms `tracking` and `smoothness`.
-
-    Args:
-        memory: (n, 3); the tally is the largest error so far.
-        desired: positions and velocities at every period, (periods + 2, 4).
-        added: (n, 6); the tip is read, and what is desired at the end of the coming period written.
-        outcome: (n, 6), written.
-        width: m.
-        smoothness: weight.
-        tolerance: m.
-    """
-    for i in range(memory.shape[0]):
-        step = int(memory[i, STEP]) + 1
-        error = math.hypot(desired[step, 0] - added[i, 0], desired[step, 1] - added[i, 1])
-        worst = max(memory[i, TALLY], error)
-        for k in range(4):
-            added[i, 2 + k] = desired[step + 1, k]
-        tracking = 1.0 / (1.0 + error * error / (width * width))
-        rough = -smoothness * memory[i, CHANGE]
-        memory[i, STEP], memory[i, TALLY] = step, worst
-        outcome[i, REWARD] = tracking + rough
-        outcome[i, SUCCESS] = 1.0 if worst < tolerance else 0.0
-        outcome[i, TERMINATED] = 0.0
-        outcome[i, TRUNCATED] = 1.0 if step >= desired.shape[0] - 2 else 0.0
-        outcome[i, 0], outcome[i, 1] = tracking, rough

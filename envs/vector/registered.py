@@ -1,14 +1,16 @@
 """The registered vector environments: many like a registered single one."""
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
-
-from gymnasium.vector import AutoresetMode
 
 from pliant.envs.compliant import CompliantArm2Env, CompliantJointEnv
 from pliant.envs.env import PliantEnv
 from pliant.envs.two_link_arm import TwoLinkArmEnv
 from pliant.envs.vector.env import PliantVectorEnv
+
+_OWN = [p.name for p in signature(PliantVectorEnv).parameters.values() if p.kind is p.KEYWORD_ONLY]
+"""What is said to the many rather than to each."""
 
 
 def many(single: Callable[..., PliantEnv]) -> Callable[..., PliantVectorEnv]:
@@ -21,27 +23,10 @@ def many(single: Callable[..., PliantEnv]) -> Callable[..., PliantVectorEnv]:
         single: makes the single environment; its robot and task are those of the many.
     """
 
-    def make(
-        num_envs: int = 1,
-        *,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        threads: int = 0,
-        render_mode: str | None = None,
-        width: int = 640,
-        height: int = 480,
-        **options: Any,
-    ) -> PliantVectorEnv:
+    def make(num_envs: int = 1, **options: Any) -> PliantVectorEnv:
+        own = {name: options.pop(name) for name in _OWN if name in options}
         one = single(**options)
-        return PliantVectorEnv(
-            one.robot,
-            one.task.task,
-            num_envs,
-            autoreset_mode=autoreset_mode,
-            threads=threads,
-            render_mode=render_mode,
-            width=width,
-            height=height,
-        )
+        return PliantVectorEnv(one.robot, one.task.task, num_envs, **own)
 
     return make
 

@@ -1,25 +1,21 @@
 """Reading all simulations of a batch in one compiled call. Imports Numba; `Batch` needs compiled joints anyway."""
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
-from typing import Any
+from functools import partial
 
 import mujoco
 import numpy as np
 from mujoco.batch import Batch
-from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from pliant.actuators import JointOnModel, kernel, native
-from pliant.actuators.cache import numba_cache
+from pliant.actuators import JointOnModel, kernel
 from pliant.actuators.layout import MOTORS, SIGNALS
 from pliant.actuators.native_access import doubles, find_law
-from pliant.envs.measuring import WARNINGS, StateLayout, collect
+from pliant.envs.measuring import WARNINGS, StateLayout
+from pliant.envs.native_sensors import collect_measured, compiled_reader
 from pliant.hardware.robot import Array
 
 _SIGNALS = len(SIGNALS)
-_collect = register_jitable(collect)
 
 
 class BatchSensors:
@@ -53,7 +49,7 @@ class BatchSensors:
         act = batch.bind("act")
         self._held = (rows, act, control)  # their addresses are used
         self.read = partial(
-            _reader(),
+            compiled_reader(read_batch),
             _places(batch.model, joints),
             rows.ctypes.data,
             rows.strides[0] if parameters is not None else 0,
@@ -131,13 +127,4 @@ def read_batch(
                 doubles(act + s * act_stride + 8 * places[j, 3]),
                 doubles(signals.ctypes.data + 8 * _SIGNALS * j),
             )
-        sound[s] = _collect(signals, order, counts[s], values[s])
-
-
-@cache
-def _reader() -> Callable[..., Any]:
-    """Compile `read_batch` at its first call, or load it from the cache."""
-    native.callbacks()  # makes the joint kernel callable from compiled code
-    with numba_cache() as caching:
-        reader: Callable[..., Any] = njit(cache=caching, error_model="numpy")(read_batch)
-    return reader
+        sound[s] = collect_measured(signals, order, counts[s], values[s])

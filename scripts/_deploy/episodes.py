@@ -12,8 +12,9 @@ from pliant.controllers.policy import Policy, PolicyInfo
 from pliant.controllers.spring_sensing import SpringSensing
 from pliant.envs.env import PliantEnv
 from pliant.envs.tasks import Task
-from pliant.hardware.robot import Array, Robot, RobotInfo, State
+from pliant.hardware.robot import Array, State
 from pliant.hardware.safety import SafeRobot
+from pliant.hardware.wrapper import RobotWrapper
 from pliant.scripts._deploy.deployment import check_measured
 from pliant.scripts._environments import offered
 from pliant.scripts._evaluation import Episode, run_episode
@@ -63,37 +64,21 @@ class Trace:
         return replace(self, position=positions, reference=references)
 
 
-class _Tap(Robot):
-    """Passes everything on to a robot and remembers what was read and sent last."""
+class _Tap(RobotWrapper):
+    """Remembers what was read and sent last."""
 
     state: State
     asked: Array
     sent: Array
 
-    def __init__(self, robot: Robot) -> None:
-        self.robot = robot
-
-    @property
-    def info(self) -> RobotInfo:
-        return self.robot.info
-
-    def connect(self) -> None:
-        self.robot.connect()
-
     def read(self) -> State:
-        self.state = self.robot.read()
+        self.state = super().read()
         return self.state
 
     def send(self, command: ArrayLike) -> Array:
         self.asked = np.array(command, dtype=np.float64)
-        self.sent = self.robot.send(command)
+        self.sent = super().send(command)
         return self.sent
-
-    def stop(self) -> None:
-        self.robot.stop()
-
-    def close(self) -> None:
-        self.robot.close()
 
 
 class _References:

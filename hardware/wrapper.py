@@ -1,0 +1,41 @@
+"""A robot seen through something: the seam for what fills in, watches or changes what passes."""
+
+from numpy.typing import ArrayLike
+
+from pliant.hardware.robot import Array, Robot, RobotInfo, State
+
+
+class RobotWrapper(Robot):
+    """Passes everything on to a robot; to be overridden where something is added.
+
+    Args:
+        robot: any robot.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+
+    @property
+    def info(self) -> RobotInfo:
+        """The robot's."""
+        return self.robot.info
+
+    def connect(self) -> None:
+        """Connect the robot."""
+        self.robot.connect()
+
+    def read(self) -> State:
+        """Return the robot's state."""
+        return self.robot.read()
+
+    def send(self, command: ArrayLike) -> Array:
+        """Send a command through the robot."""
+        return self.robot.send(command)
+
+    def stop(self) -> None:
+        """Stop the robot."""
+        self.robot.stop()
+
+    def close(self) -> None:
+        """Release the robot."""
+        self.robot.close()
