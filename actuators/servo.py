@@ -70,6 +70,11 @@ class ServoDrive:
         if self.voltage is not None:
             check_bounds("servo: voltage", self.voltage, 0.1, 1000.0, "V")
         check_bounds("servo: temperature", self.temperature, -40.0, 250.0, "°C")
+        self._check_loop()
+        motor, degrees = self.motor, f"{self.temperature:g} °C"
+        check_bounds(f"servo {motor.name!r}: resistance at {degrees}", self.resistance, 0.05, 500.0, "Ω")
+
+    def _check_loop(self) -> None:
         if isinstance(self.servo, AX12A):
             if self.p_gain is not None:
                 raise ConfigurationError(
@@ -101,24 +106,27 @@ class ServoDrive:
     @property
     def stiffness(self) -> float:
         """Stiffness of the position loop where it is steepest, N·m/rad."""
-        kt, resistance = self._motor[:2]
-        return kt * self.supply / resistance * self.gain
+        return self._motor[0] * self.supply / self.resistance * self.gain
+
+    @property
+    def resistance(self) -> float:
+        """Resistance of the winding at the drive's temperature, Ω."""
+        _, resistance, _, _, heating = self._motor
+        return loaded_resistance(0.0, self.temperature, resistance, 0.0, heating)
 
     @property
     def damping(self) -> float:
         """Damping by the motor's back-EMF and viscous friction, N·m·s/rad."""
-        kt, resistance = self._motor[:2]
-        return kt * kt / resistance + self._friction[0]
+        return self._motor[0] ** 2 / self.resistance + self._friction[0]
 
     @property
     def values(self) -> list[float]:
         """The servo's part of a joint's row; see layout.py."""
         kind = layout.COMPLIANCE if isinstance(self.servo, AX12A) else layout.P_GAIN
-        kt, resistance, _, supply_resistance, heating = self._motor
-        warm = loaded_resistance(0.0, self.temperature, resistance, 0.0, heating)
+        kt, _, _, supply_resistance, _ = self._motor
         unused = layout.SERVO_MOTOR_AT - layout.SERVO_LOOP_AT - len(self._loop)
         loop = [*self._loop, *[0.0] * unused]
-        return [kind, *loop, self.supply, kt, warm, supply_resistance, *self._friction]
+        return [kind, *loop, self.supply, kt, self.resistance, supply_resistance, *self._friction]
 
     def describe(self) -> dict[str, Any]:
         """The drive as plain data, complete enough for `drive_from_description`."""

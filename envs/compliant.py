@@ -91,7 +91,7 @@ def as_task(task: str | Task) -> Task:
     """Return a task from its name or as it is; raise `UnknownNameError` otherwise."""
     if isinstance(task, Task):
         return task
-    if task not in TASKS:
+    if not isinstance(task, str) or task not in TASKS:
         raise unknown_name("task", task, TASKS)
     return TASKS[task]()
 

@@ -56,6 +56,11 @@ def plan_robot(
     for name, unit in _NOISE.items():
         check_bounds(name, getattr(conditions, name), 0.0, _LARGEST, unit)
     varied = Randomisation() if randomisation is None else randomisation
+    if not isinstance(varied, Randomisation):
+        raise ConfigurationError(
+            f"randomisation is {varied!r}; a Randomisation is needed (in a configuration, a node with "
+            "_target_: pliant.envs.randomisation.Randomisation)."
+        )
     spec = delayed(robot.spec, extremes(conditions, varied, step, period).command_delay)
     model = compile_model(spec, backend)
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)

@@ -41,13 +41,17 @@ class TwoLinkOptions(JointOptions):
         return self.robot(robot, build)
 
 
-def as_planar_task(task: str | PlanarTask) -> PlanarTask:
-    """Return a task from its name or as it is; raise `UnknownNameError` otherwise."""
+def as_planar_task(task: str | PlanarTask, torque_limit: float | None = None) -> PlanarTask:
+    """Return a task from its name, observing torques up to the arm's limit (N·m), or as it is.
+
+    Raises:
+        UnknownNameError: no such task.
+    """
     if isinstance(task, PlanarTask):
         return task
-    if task not in PLANAR_TASKS:
+    if not isinstance(task, str) or task not in PLANAR_TASKS:
         raise unknown_name("task", task, PLANAR_TASKS, "the two-link arm")
-    return PLANAR_TASKS[task]()
+    return PLANAR_TASKS[task]() if torque_limit is None else PLANAR_TASKS[task](torque_limit=torque_limit)
 
 
 class TwoLinkArmEnv(PliantEnv):
@@ -101,7 +105,7 @@ class TwoLinkArmEnv(PliantEnv):
             task: "reach", "track" or a configured `ReachPoint` or `TrackPath`.
             vertical: whether the arm moves in a vertical plane, with gravity; None: it does.
             damping: viscous friction of each joint, N·m·s/rad; None: 0.
-            torque_limit: N·m; None: 60.
+            torque_limit: N·m; None: 60. Also the bound of observed torques, where the task is given by its name.
             period: time from one action to the next, s; None: 0.02.
             robot: options of `SimulatedRobot` (noise, delays, …) by name; or any robot with two joints, real or
                 simulated, that takes the place of this one.
@@ -113,6 +117,6 @@ class TwoLinkArmEnv(PliantEnv):
             UnknownNameError: no such task or option.
             OutOfBoundsError, ConfigurationError: a value out of bounds, or values that do not go together.
         """
-        planar = as_planar_task(task)
+        planar = as_planar_task(task, torque_limit)
         options = TwoLinkOptions(period=period, vertical=vertical, damping=damping, torque_limit=torque_limit)
         super().__init__(options.arm(robot, planar), planar, render_mode, width=width, height=height)

@@ -337,7 +337,9 @@ def _claims(metrics: dict[str, float]) -> tuple[Claim, ...]:
             )
         )
         others = [
-            m for name, m in metrics.items() if name.startswith(kind) and name.endswith("_rest_m") and m != rest
+            error
+            for name, error in metrics.items()
+            if name.startswith(kind) and name.endswith("_rest_m") and name != f"{kind}_vertical_pd_rest_m"
         ]
         claims.append(
             Claim(

@@ -26,7 +26,7 @@ from pliant.actuators.servo import DRAWN_PARAMETERS
 from pliant.actuators.stability import check_stability, explicit_stiffness
 from pliant.envs.randomisation.distributions import Distribution, check_support
 from pliant.envs.randomisation.randomisation import Randomisation
-from pliant.errors import check_bounds, unknown_name
+from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.robot import Array
 
 Values = tuple[float, ...]
@@ -210,17 +210,13 @@ def _drives(
     """Springs, motors and position loops of the joints: numbers in their rows of `actuator_user`."""
     for joint in joints:
         law = joint.description.law.law
+        servo = joint.description.servo is not None
+        pid = PID_PARAMETERS if joint.description.pid is not None else ()
         groups = (
             (f"law {law.name!r}", law.parameters, LAW_AT, randomisation.law, ""),
-            ("motor", MOTOR_PARAMETERS, MOTOR_AT, randomisation.motor, "motor_"),
-            ("PID", PID_PARAMETERS if joint.description.pid else (), PID_AT, randomisation.pid, ""),
-            (
-                "servo",
-                DRAWN_PARAMETERS if joint.description.servo else (),
-                SERVO_MOTOR_AT,
-                randomisation.servo,
-                "servo_",
-            ),
+            ("motor", () if servo else MOTOR_PARAMETERS, MOTOR_AT, randomisation.motor, "motor_"),
+            ("PID", pid, PID_AT, randomisation.pid, ""),
+            ("servo", DRAWN_PARAMETERS if servo else (), SERVO_MOTOR_AT, randomisation.servo, "servo_"),
         )
         actuator = joint.actuators[0]
         for owner, parameters, at, factors, prefix in groups:
@@ -233,6 +229,8 @@ def _drives(
                     columns.append(TORQUE_LIMIT)
                 base = float(model.actuator_user[actuator, columns[0]])
                 what = f"{owner} of joint {joint.name!r}: {name}"
+                if base == 0.0:
+                    raise ConfigurationError(f"{what} is 0, which no factor changes; leave it out.")
                 _check_factor(what, factor, base, parameters[known[name]])
                 places = tuple(("actuator_user", (actuator, column)) for column in columns)
                 yield _Number(f"{joint.name}/{prefix}{name}", factor, base, places)

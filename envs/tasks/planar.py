@@ -26,6 +26,14 @@ class PlanarTask(Task):
     torque_limit: float = 60.0
     """Bound of observed torques, N·m."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.arm, TwoLinkArm):
+            raise ConfigurationError(
+                f"{type(self).__name__}: arm is {self.arm!r}; a TwoLinkArm is needed (in a configuration, a node "
+                "with _target_: pliant.controllers.TwoLinkArm)."
+            )
+
 
 class PlanarOnRobot(TaskOnRobot):
     """A `PlanarTask` on a robot; the tip is the first thing it adds to the observation."""

@@ -108,7 +108,7 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
             ShapeError: a mask or seeds that are not one for each environment, or a mask that marks none.
         """
         mask = self._mask(options)
-        self.generators.seed(seed)
+        self.generators.seed(seed, mask)
         infos = self._begin(mask)
         self._observe(np.flatnonzero(~mask))
         self._ended[mask] = False

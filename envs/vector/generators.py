@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from gymnasium.utils import seeding
+from numpy.typing import NDArray
 
 from pliant.errors import ShapeError
 
@@ -28,11 +29,12 @@ class Generators:
         self[i]
         return self._seeds[i]
 
-    def seed(self, seed: int | Sequence[int | None] | None) -> None:
+    def seed(self, seed: int | Sequence[int | None] | None, mask: NDArray[np.bool_] | None = None) -> None:
         """Seed the generators.
 
         Args:
             seed: one for each environment, None where it goes on; a single number stands for seed, seed + 1, ….
+            mask: which environments are seeded, (n,); None: all.
 
         Raises:
             ShapeError: not one for each environment.
@@ -44,7 +46,7 @@ class Generators:
         if len(seeds) != n:
             raise ShapeError(f"{len(seeds)} seeds are given for {n} environments.")
         for i, own in enumerate(seeds):
-            if own is not None:
+            if own is not None and (mask is None or mask[i]):
                 self._reseed(i, int(own))
 
     def _reseed(self, i: int, seed: int | None) -> None:

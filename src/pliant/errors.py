@@ -65,7 +65,10 @@ def unknown_name(kind: str, name: object, choices: Iterable[object], where: str 
 
 def check_bounds(what: str, value: float, low: float, high: float, unit: str = "") -> float:
     """Return `value` as a float if it is finite and in [low, high]; raise `OutOfBoundsError` if not."""
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise OutOfBoundsError(f"{what} is {value!r}; a number in [{low:g}, {high:g}] is needed.") from None
     suffix = f" {unit}" if unit and unit != "1" else ""
     if not math.isfinite(number):
         raise OutOfBoundsError(f"{what} is {number}; a finite number in [{low:g}, {high:g}]{suffix} is needed.")

@@ -220,6 +220,8 @@ def test_its_inertia_is_its_joints_armature_and_never_added_to_another(pendulum)
         (lambda: ServoDrive("MX-64", p_gain=float("nan")), OutOfBoundsError, "p_gain"),
         (lambda: ServoDrive("MX-64", 8, voltage=0.0), OutOfBoundsError, "voltage"),
         (lambda: ServoDrive("MX-64", 8, temperature=1e3), OutOfBoundsError, "temperature"),
+        (lambda: ServoDrive("XL330/m1", 400, temperature=-40.0), OutOfBoundsError, "resistance at -40 °C"),
+        (lambda: ServoDrive("MX-64", p_gain="a"), OutOfBoundsError, "p_gain is 'a'"),
         (lambda: ServoDrive(12), ConfigurationError, "12 is no servo"),
         (lambda: CompliantJoint("rigid", 1, servo=AX12A()), ConfigurationError, "give its name or a ServoDrive"),
         (lambda: CompliantJoint("rigid", 1, servo="MX-64"), ConfigurationError, "needs p_gain"),
@@ -247,6 +249,13 @@ def test_a_time_step_that_it_could_not_take_is_refused(pendulum):
         compile_model(pendulum(driven(ServoDrive("MX-64", p_gain=3000)), timestep=5e-3))
     with pytest.raises(ConfigurationError, match="RK4"):
         compile_model(pendulum(driven(MX64), integrator="rk4"))
+
+
+def test_a_cold_servo_is_stiffer_and_bounds_the_time_step_sooner():
+    warm, cold = (ServoDrive("XL330/m1", 400, temperature=t) for t in (25.0, 0.0))
+    assert cold.stiffness / warm.stiffness == pytest.approx(warm.values[12] / cold.values[12])
+    assert cold.stiffness > 1.3 * warm.stiffness
+    assert cold.damping > 1.3 * warm.damping
 
 
 def test_it_is_stable_up_to_the_refused_time_step(pendulum, simulate):

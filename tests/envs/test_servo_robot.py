@@ -10,7 +10,7 @@ from pliant.actuators.layout import SERVO_FRICTION_AT, SERVO_MOTOR_AT
 from pliant.envs import SimulatedRobot
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.randomisation import Choice, Randomisation, Uniform
-from pliant.errors import OutOfBoundsError, UnknownNameError
+from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError
 
 AX = CompliantJoint("rigid", "link_position", servo=ServoDrive(AX12A(cw_slope=2, ccw_slope=2)))
 STIFF = CompliantJoint("rigid", "link_position", servo=ServoDrive("MX-64", p_gain=400))
@@ -62,8 +62,15 @@ def test_masses_and_delays_may_vary_but_a_servo_has_no_pid_that_could():
     with SimulatedRobot(rig1(SERVO), 0.02, randomisation=varied, seed=3) as robot:
         robot.send([0.3])
         assert set(robot.parameters) == {"pendulum/mass", "command_delay"}
+    with pytest.raises(UnknownNameError, match="inertia"):
+        SimulatedRobot(rig1(SERVO), 0.02, randomisation=Randomisation(motor={"inertia": Uniform(0.5, 2.0)}))
     with pytest.raises(UnknownNameError, match="kp"):
         SimulatedRobot(rig1(SERVO), 0.02, randomisation=Randomisation(pid={"kp": Uniform(0.5, 2.0)}))
+
+
+def test_what_is_no_randomisation_is_refused():
+    with pytest.raises(ConfigurationError, match="a Randomisation is needed"):
+        SimulatedRobot(rig1(SERVO), 0.02, randomisation={"mass": 1.0})
 
 
 def test_motor_and_gear_may_vary_and_are_what_the_servo_moves_by():
@@ -88,6 +95,7 @@ def test_motor_and_gear_may_vary_and_are_what_the_servo_moves_by():
     [
         (SERVO, {"kq": Uniform(0.5, 2.0)}, UnknownNameError, "kcs"),
         (SERVO, {"km": Uniform(0.5, 90.0)}, OutOfBoundsError, "km"),
+        (STIFF, {"km": Uniform(0.5, 2.0)}, ConfigurationError, "km is 0, which no factor changes"),
         (CompliantJoint("qbmove", 6), {"kt": Uniform(0.5, 2.0)}, UnknownNameError, "kt"),
         (
             AX,

@@ -184,6 +184,8 @@ def test_any_arm_of_two_links_may_take_its_place():
     ("make", "error", "message"),
     [
         (lambda: TwoLinkArmEnv("reech"), UnknownNameError, r"unknown task 'reech'.*Did you mean 'reach'"),
+        (lambda: ReachPoint(arm={"l1": 0.6}), ConfigurationError, "a TwoLinkArm is needed"),
+        (lambda: TwoLinkArmEnv(["reach"]), UnknownNameError, "reach"),
         (lambda: TwoLinkArmEnv(torque_limit=-1.0), OutOfBoundsError, "torque_limit"),
         (lambda: TwoLinkArmEnv(robot={"noise": 1.0}), UnknownNameError, "option of a simulated robot"),
         (lambda: TwoLinkArmEnv(robot=SimulatedRobot(rig1(), 0.02)), ConfigurationError, "an arm of two links"),
@@ -214,3 +216,11 @@ def test_any_arm_of_two_links_may_take_its_place():
 def test_wrong_arguments_are_refused_by_name(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_torques_up_to_the_arms_limit_are_observed():
+    env = TwoLinkArmEnv(torque_limit=100.0)
+    env.reset(seed=0)
+    observation = env.step([1.0, -1.0])[0]
+    assert observation[4:8].tolist() == [100.0, -100.0, 100.0, -100.0]
+    env.close()

@@ -125,6 +125,9 @@ def test_without_autoreset_the_mask_says_who_begins_anew(together, identical):
         if done.any():
             both = (env.reset(options={"reset_mask": done.copy()}) for env in (ours, theirs))
             identical(*both)
+    for seed, mask in ((7, [True, False, False, True]), (None, [False, True, True, False])):
+        both = (env.reset(seed=seed, options={"reset_mask": np.array(mask)}) for env in (ours, theirs))
+        identical(*both)
 
 
 def test_the_number_of_threads_changes_nothing(many, identical):
