@@ -15,7 +15,14 @@ from pliant.actuators.modes import Mode, as_mode
 from pliant.actuators.motor import Motor, Pivot
 from pliant.actuators.pid import LINK_PID, PID
 from pliant.actuators.servo import ServoDrive, as_drive, drive_from_description
-from pliant.errors import ConfigurationError, FileFormatError, PliantError, check_bounds, unknown_name
+from pliant.errors import (
+    ConfigurationError,
+    FileFormatError,
+    OutOfBoundsError,
+    PliantError,
+    check_bounds,
+    unknown_name,
+)
 
 TEXT_PREFIX = "pliant/"
 """Name prefix of the model's text elements that hold each joint's description as JSON."""
@@ -279,6 +286,8 @@ def from_description(description: Mapping[str, Any], where: str) -> CompliantJoi
             implicit=bool(description["implicit"]),
             delay=float(description["delay"]),
         )
+    except OutOfBoundsError as error:
+        raise FileFormatError(f"{where}: the description of the joint is damaged ({error})") from error
     except PliantError:
         raise
     except (KeyError, TypeError, ValueError) as error:

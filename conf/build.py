@@ -1,8 +1,10 @@
 """Building objects from configuration: the one place that calls `hydra.utils.instantiate`.
 
 A configuration may come from elsewhere, such as the environment that a policy's file names. So only targets of
-trusted packages are built: Pliant's own, those of the algorithms, and what the environment variable PLIANT_TARGETS
-adds (`PLIANT_TARGETS=my_lab,my_robot.tasks`).
+trusted packages are built: Pliant's own and those of the algorithms, or, of what a policy's file may name, tasks,
+motions, joints and randomisations alone (`LEARNED`); and what the environment variable PLIANT_TARGETS adds
+(`PLIANT_TARGETS=my_lab,my_robot.tasks`). What counts is where a target is defined, not only the name that leads
+there.
 """
 
 import os
@@ -12,15 +14,22 @@ from typing import Any
 
 from pliant.errors import ConfigurationError, PliantError
 
+LEARNED = (
+    *(f"pliant.envs.{name}" for name in ("tasks", "randomisation")),
+    *(f"pliant.controllers.{name}" for name in ("trajectories", "paths", "two_link")),
+    *(f"pliant.actuators.{name}" for name in ("joint", "law", "laws", "motor", "pid", "servo", "bam", "ax12a")),
+)
+"""What a policy's file may name as parts of its environment: nothing there writes or runs a file."""
 _TRUSTED = ("pliant", "stable_baselines3", "sb3_contrib", "torch.nn", "torch.optim", "hydra.utils.get_class")
 
 
-def build(config: Any, what: str, **overrides: Any) -> Any:
+def build(config: Any, what: str, trust: Sequence[str] = _TRUSTED, **overrides: Any) -> Any:
     """Return the object that a config node with `_target_` describes; plain values pass through.
 
     Args:
         config: a node of a composed configuration.
         what: what it is, for error messages (`robot.model`).
+        trust: packages and modules of which targets may be.
         overrides: further arguments of the target.
 
     Raises:
@@ -32,11 +41,11 @@ def build(config: Any, what: str, **overrides: Any) -> Any:
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    trusted = (*_TRUSTED, *filter(None, os.environ.get("PLIANT_TARGETS", "").split(",")))
+    trusted = (*trust, *filter(None, os.environ.get("PLIANT_TARGETS", "").split(",")))
     try:
         plain = OmegaConf.to_container(config, resolve=True) if OmegaConf.is_config(config) else config
         for target in _targets(plain):
-            if not any(target == name or target.startswith(f"{name}.") for name in trusted):
+            if not _trusted(target, trusted):
                 raise ConfigurationError(
                     f"configuration of {what}: target {target!r} is of no trusted package ({', '.join(trusted)}). "
                     "If you trust it, add its package to the environment variable PLIANT_TARGETS."
@@ -51,6 +60,20 @@ def build(config: Any, what: str, **overrides: Any) -> Any:
             cause = cause.__cause__
         reason = str(error.__cause__ or error).strip().splitlines()
         raise ConfigurationError(f"configuration of {what}: {' '.join(reason)}") from error
+
+
+def _trusted(target: str, trusted: Sequence[str]) -> bool:
+    """Whether a target is defined in trusted packages; what does not exist is left to Hydra."""
+    from hydra.utils import get_object
+
+    top = {name.partition(".")[0] for name in trusted}
+    if target.partition(".")[0] not in top:
+        return False
+    try:
+        home = getattr(get_object(target), "__module__", None) or ""
+    except Exception:  # importing may fail in any way; building it will say how
+        home = target
+    return any(home == name or home.startswith(f"{name}.") or target == name for name in trusted)
 
 
 def _targets(node: Any) -> Iterator[str]:

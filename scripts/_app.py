@@ -24,7 +24,7 @@ _PLUGINS = {
 
 @contextmanager
 def explained_errors() -> Iterator[None]:
-    """End the process with status 2 and one clear message for every error that is the user's to mend."""
+    """End the process with one clear message: status 2 for an error that is the user's to mend, 130 for Ctrl-C."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
@@ -39,6 +39,9 @@ def explained_errors() -> Iterator[None]:
         message = (
             f"the results cannot be written{where}: {error.strerror}. Choose another place: hydra.run.dir=FOLDER"
         )
+    except KeyboardInterrupt:
+        print("pliant: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
     else:
         return
     print(f"pliant: {message}", file=sys.stderr)

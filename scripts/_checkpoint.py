@@ -70,6 +70,11 @@ def write_checkpoint(run: Path, checkpoint: Checkpoint, keep: int) -> Path:
     return path
 
 
+def has_checkpoint(run: Path) -> bool:
+    """Whether a run's folder holds a checkpoint to go on from."""
+    return any((run / _FOLDER).glob("*.zip"))
+
+
 def read_checkpoint(path: Path) -> Checkpoint:
     """Return a checkpoint.
 

@@ -10,7 +10,7 @@ from gymnasium.spaces import Box
 from omegaconf import DictConfig
 
 import pliant.envs
-from pliant.conf.build import build
+from pliant.conf.build import LEARNED, build
 from pliant.controllers.policy import PolicyInfo
 from pliant.envs.env import PliantEnv
 from pliant.envs.sb3 import sb3_vec_env
@@ -77,9 +77,12 @@ def _arguments(config: DictConfig, randomisation: Any) -> dict[str, Any]:
     if config.env.id not in gymnasium.registry:
         known = sorted(name for name in gymnasium.registry if name.startswith("pliant/"))
         raise unknown_name("environment", config.env.id, known, "env.id")
-    arguments: dict[str, Any] = {**build(config.env.options, "env.options"), "task": build(config.task, "task")}
+    arguments: dict[str, Any] = {
+        **build(config.env.options, "env.options", LEARNED),
+        "task": build(config.task, "task", LEARNED),
+    }
     if randomisation:
-        varied = build(randomisation, "randomisation")
+        varied = build(randomisation, "randomisation", LEARNED)
         arguments["robot"] = {**(arguments.get("robot") or {}), "randomisation": varied}
     return arguments
 

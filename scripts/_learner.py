@@ -21,7 +21,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 from pliant.conf.build import build
 from pliant.controllers.policies import Normalisation, SB3Policy
 from pliant.controllers.policy import PolicyInfo
-from pliant.errors import ConfigurationError, FileFormatError, require_extra
+from pliant.errors import ConfigurationError, FileFormatError, PliantError, require_extra
 from pliant.files import plain
 from pliant.scripts._checkpoint import Checkpoint, check_settings
 from pliant.scripts._environments import vector_environments
@@ -147,6 +147,8 @@ class Learner:
                 _refill(self.model.replay_buffer, checkpoint.buffer)
             _restore_generators(self.model, state["generators"])
             return dict(state["progress"])
+        except PliantError:
+            raise
         except (KeyError, TypeError, ValueError, AssertionError, RuntimeError, AttributeError) as error:
             raise FileFormatError(f"the checkpoint's parts do not go together: {error}") from error
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from pliant.controllers.policies import RandomPolicy, ZeroPolicy, load_policy, made_for, period_of
 from pliant.controllers.policy import Policy, PolicyInfo
-from pliant.errors import FileFormatError
+from pliant.errors import ConfigurationError, FileFormatError
 from pliant.scripts import _inheritance
 
 SANITY: dict[str, Callable[[PolicyInfo, int], Policy]] = {
@@ -28,7 +28,14 @@ def named_policy(arguments: Sequence[str]) -> list[str]:
     policy = _inheritance.value_of(words, "policy")
     if policy is None or policy in SANITY:
         return words
-    return _inheritance.inherit(words, _environment(policy, _inheritance.ENVIRONMENT))
+    swept = {"--multirun", "-m"} & set(words)
+    policies = [name for name in policy.split(",") if name not in SANITY] if swept else [policy]
+    made = [_environment(name, _inheritance.ENVIRONMENT) for name in policies]
+    if any(own != made[0] for own in made):
+        raise ConfigurationError(
+            f"the policies {policy} were learned in different environments; run each by itself."
+        )
+    return _inheritance.inherit(words, made[0]) if made else words
 
 
 def deployed_policy(arguments: Sequence[str]) -> list[str]:

@@ -96,7 +96,11 @@ class Training:
                 raise
             finally:
                 self.seconds = before + time.perf_counter() - started
-        self.look()
+        try:
+            self.look()
+        except ValueError as error:
+            self._explain_divergence(error)
+            raise
         self.save()
         return "finished"
 

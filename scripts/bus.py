@@ -55,7 +55,10 @@ class Options:
         for part in self.text(key).strip("[]").split(","):
             first, dash, last = part.strip().partition("-")
             low = _whole(key, first)
-            found += range(low, (_whole(key, last) if dash else low) + 1)
+            high = _whole(key, last) if dash else low
+            if high < low:
+                raise ConfigurationError(f"{key}: the range {part.strip()} descends; write {high}-{low}.")
+            found += range(low, high + 1)
         return found
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from pliant.controllers.identification import SOURCE, HeldOut, IdentificationResult, identify, leave_one_gain_out
 from pliant.controllers.pendulum_bench import Recording, load_recordings
-from pliant.errors import MissingExtraError
+from pliant.errors import ConfigurationError, MissingExtraError
 from pliant.files import write_json
 from pliant.report import COLOURS, Report, figure
 from pliant.scripts import _app
@@ -76,6 +76,11 @@ def job(config: DictConfig) -> dict[str, Any]:
     folder = _app.run_folder()
     recordings = load_recordings(config.recordings)
     console.print(f"{len(recordings)} recordings of servo {recordings[0].servo}; identifying {config.model} …")
+    gains = {recording.p_gain for recording in recordings}
+    if config.leave_one_gain_out and len(gains) < 2:
+        raise ConfigurationError(
+            f"all recordings have the P gain {gains.pop():g}, so none can be left out: leave_one_gain_out=false."
+        )
     options: dict[str, Any] = {"starts": int(config.starts), "seed": int(config.seed)}
     result = identify(recordings, str(config.model), source=SOURCE, **options)
     for estimate in result.estimates:

@@ -40,7 +40,7 @@ def job(config: DictConfig) -> float:
     """
     torch = require_extra("torch", "train", "pliant train")
     require_extra("stable_baselines3", "train", "pliant train")
-    from pliant.scripts._checkpoint import read_checkpoint
+    from pliant.scripts._checkpoint import has_checkpoint, read_checkpoint
     from pliant.scripts._learner import Learner
     from pliant.scripts._loggers import make_logger
     from pliant.scripts._training import Training
@@ -51,7 +51,6 @@ def job(config: DictConfig) -> float:
     torch.set_num_threads(int(config.threads))
     folder, console = _app.run_folder(), Console()
     settings: dict[str, Any] = plain(OmegaConf.to_container(config, resolve=True))
-    logger = make_logger(config.logging.to, folder, settings, settings["logging"]["options"])
     example = make_environment(config)
     info = offered(example)
     example.close()
@@ -61,15 +60,15 @@ def job(config: DictConfig) -> float:
     if checkpoint is not None:
         training.go_on(learner.restore(checkpoint), checkpoint.best)
         console.print(f"going on from step {learner.steps:,} of {config.resume}")
-    learner.model.set_logger(logger)
+    learner.model.set_logger(make_logger(config.logging.to, folder, settings, settings["logging"]["options"]))
     console.print(f"{'steps':>10}  {'success':>8}  {'reward':>9}   {'':8} {'periods':>7}")
     try:
         with interruption(lambda: console.print("stopping after this rollout; once more to stop at once")) as stop:
             reason = training.run(stop)
     except KeyboardInterrupt:
-        console.print(
-            f"stopped at once; go on from the last checkpoint: pliant train resume={folder}", soft_wrap=True
-        )
+        last = folder if has_checkpoint(folder) else config.resume
+        nexts = "nothing was saved yet" if last is None else f"go on from the last checkpoint: resume={last}"
+        console.print(f"stopped at once; {nexts}", soft_wrap=True)
         raise SystemExit(130) from None
     finally:
         learner.model.logger.close()

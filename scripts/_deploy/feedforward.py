@@ -9,6 +9,7 @@ from rich.console import Console
 
 from pliant.conf.build import build
 from pliant.controllers import FeedForward, IterativeLearning
+from pliant.controllers.learning import StopReason
 from pliant.controllers.trajectories import Motion
 from pliant.errors import ConfigurationError, MismatchError
 from pliant.files import write_json
@@ -83,11 +84,13 @@ class FeedForwardDeployment(Deployment):
         self.feedforward = checked(learned, robot.info, robot.limits)
         self.runs: list[Run] = []
         self._config = config
+        self._progress: IterativeLearning | None = None
 
     @property
     def complete(self) -> bool:
-        """Whether every run was played to its end."""
-        return all(run.complete for run in self.runs)
+        """Whether every run that was to be was played to its end."""
+        ended = self._progress is not None and self._progress.result.reason is not StopReason.INTERRUPTED
+        return ended and all(run.complete for run in self.runs)
 
     @property
     def errors(self) -> list[Array]:
@@ -103,7 +106,8 @@ class FeedForwardDeployment(Deployment):
                 self.robot, self.feedforward, recorder, lambda t, e: show(t, error_text(e)), settle, columns
             )
             self.runs = trials.runs
-            for trial in self._learning(trials):
+            self._progress = self._learning(trials)
+            for trial in self._progress:
                 console.print(f"run {trial.iteration}: largest error {trial.max_error:.4f} rad", highlight=False)
 
     def _learning(self, trials: MachineTrials) -> IterativeLearning:

@@ -10,7 +10,7 @@ import numpy as np
 from omegaconf import DictConfig
 from rich.console import Console
 
-from pliant.conf.build import build
+from pliant.conf.build import LEARNED, build
 from pliant.controllers.policies import load_policy, period_of
 from pliant.controllers.policy import Policy, PolicyInfo, fitted
 from pliant.envs.simulated_robot import SimulatedRobot
@@ -146,7 +146,7 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
         PliantError: as `load_policy`, and of the task.
     """
     first, count = int(config.seed), int(check_bounds("episodes", config.episodes, 1, 10**6))
-    settle, task = float(config.run.settle), build(config.task, "task")
+    settle, task = float(config.run.settle), build(config.task, "task", LEARNED)
     simulated = SimulatedRobot(build(config.robot.model, "robot.model"), robot.info.period)
     runner = EpisodeRunner(robot, task, simulated.plan.joints, settle)
     policy = matched(str(config.policy), runner.offered)

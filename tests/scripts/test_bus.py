@@ -7,7 +7,7 @@ from pliant.envs.emulators.dynamixel.bus import BusSettings
 from pliant.envs.emulators.dynamixel.process import EmulatedBus
 from pliant.envs.emulators.dynamixel.servo import ServoSettings
 from pliant.errors import ConfigurationError, RobotError, UnknownNameError
-from pliant.scripts.bus import parse, run
+from pliant.scripts.bus import Options, parse, run
 
 
 @pytest.fixture
@@ -114,3 +114,8 @@ def test_the_command_explains_itself_and_its_errors(pliant):
     failed = pliant("bus", "scan", "port=nowhere")
     assert failed.returncode == 2
     assert failed.stderr.startswith("pliant: there is no serial port nowhere")
+
+
+def test_a_descending_range_is_refused():
+    with pytest.raises(ConfigurationError, match="servo: the range 9-5 descends; write 5-9"):
+        Options("ping", {"servo": "1,9-5"}).numbers("servo")

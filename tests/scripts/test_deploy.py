@@ -1,5 +1,6 @@
 """From what was learned to the machine: the same object on a simulated, an emulated and a (bus of a) real one."""
 
+import io
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import time
 import numpy as np
 import pytest
 from hydra import compose, initialize_config_module
+from rich.console import Console
 
 pytest.importorskip("dynamixel_sdk")
 pytest.importorskip("mcap")
@@ -20,9 +22,10 @@ from pliant.controllers.trial import JointTrials
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.simulated_robot import SimulatedRobot
 from pliant.errors import ConfigurationError, MismatchError
-from pliant.hardware.recording import read_recording
+from pliant.hardware.recording import Recorder, read_recording
 from pliant.hardware.safety import SafeRobot
-from pliant.scripts._deploy.feedforward import checked
+from pliant.scripts._deploy.feedforward import FeedForwardDeployment, checked
+from pliant.scripts._deploy.trials import MachineTrials
 
 COUNT = 2 * np.pi / 4096
 NO_GAP = (
@@ -231,6 +234,32 @@ def test_a_signal_walks_home_releases_and_keeps_the_results(live, deployed, numb
     assert metrics["completed"] is False
     assert metrics["max_error_rad"] is None
     assert read_recording(tmp_path / "out" / "recording.mcap").complete
+
+
+@pytest.mark.parametrize("walks", [1, 2])
+def test_an_interrupted_walk_to_the_start_is_no_completed_deployment(file, monkeypatch, tmp_path, walks):
+    """The first walk, or the one before a further run."""
+    calls = []
+    walk = MachineTrials._walk_to_start
+
+    def interrupted(trials, first):
+        calls.append(first)
+        if len(calls) == walks:
+            raise KeyboardInterrupt
+        walk(trials, first)
+
+    monkeypatch.setattr(MachineTrials, "_walk_to_start", interrupted)
+    with initialize_config_module("pliant.conf", version_base="1.3"):
+        config = compose("deploy", [f"feedforward='{file}'", "learning.trials=2"])
+    safe = SafeRobot(build(config.hardware, "hardware"), build(config.safety, "safety"))
+    deployment = FeedForwardDeployment(config, safe)
+    quiet = Console(file=io.StringIO())
+    with Recorder(tmp_path / "r.mcap", safe.info) as recorder:
+        deployment.run(recorder, quiet)
+    numbers, _ = deployment.finish(tmp_path, quiet)
+    assert not numbers["completed"]
+    assert numbers["reason"] == "interrupted"
+    assert numbers["runs"] == walks - 1
 
 
 @pytest.mark.slow

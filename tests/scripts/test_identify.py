@@ -38,6 +38,7 @@ def test_the_recordings_are_explained_better_than_asked(pliant, recordings, tmp_
     [
         (["recordings=nowhere"], "nowhere"),
         (["recordings=.", "model=m9"], "m9"),
+        (["recordings=."], "leave_one_gain_out=false"),
         ([], "recordings"),
     ],
 )

@@ -7,7 +7,7 @@ from gymnasium.spaces import Box, Discrete
 from hydra import compose, initialize_config_module
 from stable_baselines3 import PPO
 
-from pliant.conf.build import build
+from pliant.conf.build import LEARNED, build
 from pliant.envs.compliant import CompliantJointEnv
 from pliant.errors import ConfigurationError, UnknownNameError
 from pliant.scripts._environments import make_environment, offered, vector_environments
@@ -153,3 +153,26 @@ def test_the_configuration_of_a_task_is_the_task_as_it_is(env, task):
             ours, default = repr(ours), repr(default)
         assert ours == default, field.name
     assert offered(make_environment(config)).period == 0.02
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "pliant.files.write_json",
+        "pliant.actuators.cache.store_source",
+        "pliant.controllers.policies.SB3Policy.load",
+        "pliant.controllers.trajectories.Path.unlink",
+        "stable_baselines3.common.save_util.load_from_pkl",
+        "hydra.utils.get_class",
+    ],
+)
+def test_the_environment_that_a_policy_names_can_run_nothing_else(target, tmp_path):
+    """A policy's file comes from anywhere; only what an environment is made of is built from what it says."""
+    with pytest.raises(ConfigurationError, match="is of no trusted package"):
+        build({"hook": {"_target_": target, "path": str(tmp_path / "x")}}, "env.options", LEARNED)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_trusted_name_that_leads_elsewhere_is_refused_everywhere():
+    with pytest.raises(ConfigurationError, match="is of no trusted package"):
+        build({"_target_": "pliant.files.os.getcwd"}, "x")

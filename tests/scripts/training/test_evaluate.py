@@ -73,3 +73,29 @@ def test_a_wrong_setting_is_explained(verb, arguments, message):
     status, out, err = verb("evaluate", *arguments, "env=joint", "hydra.run.dir=out")
     assert status == 2, out
     assert message in err
+
+
+def test_policies_of_one_environment_are_swept_and_others_run_by_themselves(trained, monkeypatch):
+    from pliant.errors import ConfigurationError
+    from pliant.scripts import _policies
+
+    single = _policies.named_policy([f"policy={trained}"])
+    swept = _policies.named_policy(["--multirun", f"policy={trained},{trained}"])
+    assert swept[-2:] == ["--multirun", f"policy={trained},{trained}"]
+    assert swept[:-2] == single[:-1]
+    made = iter([{"environment": ["task=reach"]}, {"environment": ["task=track"]}])
+    monkeypatch.setattr(_policies, "made_for", lambda policy: next(made))
+    with pytest.raises(ConfigurationError, match="different environments"):
+        _policies.named_policy(["-m", "policy=a,b"])
+
+
+def test_ctrl_c_is_no_traceback(verb, monkeypatch):
+    from pliant.scripts import evaluate
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(evaluate, "run_episode", interrupted)
+    status, _, err = verb("evaluate", "policy=zero")
+    assert status == 130
+    assert "interrupted" in err

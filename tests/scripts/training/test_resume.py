@@ -160,7 +160,12 @@ def test_a_stop_loses_nothing_and_a_second_one_stops_at_once(verb, tiny, tmp_pat
         patch.setattr(_training._Callback, "_on_rollout_start", twice)
         status, out, _ = verb("train", *tiny["ppo"], "steps=6400", "hydra.run.dir=two")
     assert status == 130
-    assert "stopped at once" in out
+    assert "stopped at once; nothing was saved yet" in out
+    with monkeypatch.context() as patch:
+        patch.setattr(_training._Callback, "_on_rollout_start", twice)
+        status, out, _ = verb("train", "resume=one", "hydra.run.dir=three")
+    assert status == 130
+    assert "go on from the last checkpoint: resume=one" in out
     assert signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL)
 
 
