@@ -43,8 +43,8 @@ class Varied(Protocol):
 class Instrumented(Protocol):
     """A robot that can write its newest state into arrays, more quickly than `read` can return it."""
 
-    def read_into(self, reading: Array, command: Array) -> None:
-        """Write positions, velocities and torques, (3·joints,), and the command in force, (columns,)."""
+    def read_into(self, signals: Array, command: Array) -> None:
+        """Write the signals, (signals,), and the command in force, (columns,)."""
 
 
 class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
@@ -104,10 +104,10 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self._terms = [f"reward_{term}" for term in self.task.terms]
         self._episodes = self.task.episodes(1)
         self._action, self._command = self._episodes.action[0], self._episodes.command[0]
-        self._reading = self._episodes.reading[0]
+        self._signals = self._episodes.signals[0]
         self._read: Callable[[], None] = self._read_state
         if isinstance(robot, Instrumented):
-            self._read = partial(robot.read_into, self._reading, self._command)
+            self._read = partial(robot.read_into, self._signals, self._command)
         self._observation, self._outcome = self._episodes.observation[0], self._episodes.outcome[0]
         self._newest: Observation | None = None
         """The newest observation of the episode that is going on; None while none is."""
@@ -209,7 +209,7 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
     def _read_state(self) -> None:
         """Read the robot into the episode, including the command in force."""
         state = self.robot.read()
-        np.concatenate((state.position, state.velocity, state.torque), out=self._reading)
+        self._signals[:] = state.signals
         self._command[:] = state.command
 
     def _missing(self) -> str:

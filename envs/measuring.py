@@ -50,7 +50,8 @@ class StateLayout:
 
     def state(self, time: float | Array, measured: Array, command: Array) -> State:
         """Return the state of what was measured; its arrays are views of `measured`, (…, joints or motors)."""
-        return State._make((time, *(measured[..., part] for part in self._slices), command))
+        parts = [measured[..., part] for part in self._slices]
+        return State._make((time, *parts, command, measured[..., self._slices[-1].stop :]))
 
     def deviations(self, position: float, velocity: float, torque: float) -> Array:
         """Standard deviations of the noise on each measured number, (size,).
@@ -146,16 +147,16 @@ def give(command: Array, low: Array, high: Array, actuators: NDArray[np.intp], c
     return True
 
 
-def deliver(values: Array, in_force: Array, reading: Array, command: Array) -> None:
-    """Write the first of the measured numbers and the command in force.
+def deliver(values: Array, in_force: Array, signals: Array, command: Array) -> None:
+    """Write the measured numbers and the command in force.
 
     Args:
         values: in the order of a `StateLayout`.
         in_force: (columns,).
-        reading: written.
+        signals: written.
         command: (columns,), written.
     """
-    for k in range(reading.size):
-        reading[k] = values[k]
+    for k in range(signals.size):
+        signals[k] = values[k]
     for k in range(command.size):
         command[k] = in_force[k]

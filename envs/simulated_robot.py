@@ -193,11 +193,11 @@ class SimulatedRobot(Robot):
             self._newest = self.plan.layout.state(*self._measured[0])
         return self._newest
 
-    def read_into(self, reading: Array, command: Array) -> None:
-        """Write what `read` returns of the joints into arrays, which is quicker.
+    def read_into(self, signals: Array, command: Array) -> None:
+        """Write what `read` returns into arrays, which is quicker.
 
         Args:
-            reading: positions, velocities and torques, (3·joints,).
+            signals: (signals,), in the order of `info.signals`.
             command: the command in force, (columns,).
 
         Raises:
@@ -206,7 +206,7 @@ class SimulatedRobot(Robot):
         if self._trouble is not None:
             raise RobotError(self._trouble)
         _, values, in_force = self._measured[0]
-        self._deliver(values, in_force, reading, command)
+        self._deliver(values, in_force, signals, command)
 
     def send(self, command: ArrayLike) -> Array:
         """Limit a command to its bounds, hold it for one period, and return it as it was sent.

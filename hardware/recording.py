@@ -6,6 +6,7 @@ Channels, each a JSON object with its schema in the file; `time` is the robot's,
 |---|---|
 | `/joint_states` | `name`, `position` (rad), `velocity` (rad/s), `torque` (N·m) |
 | `/motor_states` | the same of the motors |
+| `/sensors` | `name`, `value`: what else the robot measures, in the units of its signals |
 | `/command` | `name`, `asked`, `sent`, in the units of the robot's command |
 | `/tracking` | `name`, `reference` (rad), `error` = reference − position (rad) |
 | `/timing` | `overruns`, `missed_reads`, `retries`: totals so far |
@@ -38,6 +39,7 @@ _MOTION = {"name": _NAMES, "position": _NUMBERS, "velocity": _NUMBERS, "torque":
 _TOPICS: Mapping[str, Mapping[str, object]] = {
     "/joint_states": _MOTION,
     "/motor_states": _MOTION,
+    "/sensors": {"name": _NAMES, "value": _NUMBERS},
     "/command": {"name": _NAMES, "asked": _NUMBERS, "sent": _NUMBERS},
     "/tracking": {"name": _NAMES, "reference": _NUMBERS, "error": _NUMBERS},
     "/timing": {"overruns": _COUNT, "missed_reads": _COUNT, "retries": _COUNT},
@@ -85,9 +87,11 @@ class Recorder:
             "robot": info.name,
             "period": repr(info.period),
             "joints": json.dumps(info.joints),
+            "signals": json.dumps([[c.name, c.unit] for c in info.signals]),
             "command": json.dumps([[c.name, c.unit] for c in info.command]),
         }
         self._writer.add_metadata("run", facts | dict(metadata or {}))
+        self._sensors = [channel.name for channel in info.sensors]
         self._channels = {topic: self._register(topic, fields) for topic, fields in _TOPICS.items()}
 
     def _register(self, topic: str, fields: Mapping[str, object]) -> int:
@@ -117,6 +121,8 @@ class Recorder:
         if motors:
             motion = _motion(motors, state.motor_position, state.motor_velocity, state.motor_torque)
             self._write("/motor_states", state.time, motion)
+        if self._sensors:
+            self._write("/sensors", state.time, {"name": self._sensors, "value": _plain(state.sensors)})
         command = {"name": self._info.command_names, "asked": _plain(asked), "sent": _plain(sent)}
         self._write("/command", state.time, command)
         if reference is not None:

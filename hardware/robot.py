@@ -5,22 +5,32 @@ environments know nothing else. Angles rad, torques N·m, time s.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError
+from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, unknown_name
 
 Array = NDArray[np.float64]
+
+PER_JOINT = ("position", "velocity", "torque", "stiffness")
+PER_MOTOR = ("position", "velocity", "torque", "spring_torque")
+"""Quantities that every state holds of each joint and each motor, in the order of its fields."""
 
 
 @dataclass(frozen=True)
 class Channel:
-    """One number of a command: its name (`joint/quantity`), unit, bounds and resting value."""
+    """One number that is read or sent: its name (`joint/quantity`), unit, bounds and resting value.
+
+    A reading may have no bounds: they are infinite then.
+    """
 
     name: str
     unit: str
@@ -31,13 +41,38 @@ class Channel:
     def __post_init__(self) -> None:
         if not self.low <= self.rest <= self.high:
             raise ConfigurationError(
-                f"command column {self.name!r}: rest {self.rest:g} is outside [{self.low:g}, {self.high:g}]."
+                f"channel {self.name!r}: rest {self.rest:g} is outside [{self.low:g}, {self.high:g}]."
             )
+
+
+def joint_signals(
+    joints: Sequence[str], motors: Sequence[str], units: Mapping[str, tuple[str, str]] | None = None
+) -> list[Channel]:
+    """What every robot is read for: the numbers of `PER_JOINT` of each joint, then of `PER_MOTOR` of each motor.
+
+    Args:
+        joints: their names.
+        motors: their names, `joint/1`, `joint/2`.
+        units: of the position and of the torque of joints that do not turn, such as ("m", "N").
+    """
+    found = []
+    for quantities, names in ((PER_JOINT, joints), (PER_MOTOR, motors)):
+        for quantity in quantities:
+            for name in names:
+                length, force = (units or {}).get(name, ("rad", "N·m"))
+                unit = {"position": length, "velocity": f"{length}/s", "stiffness": f"{force}/{length}"}
+                found.append(Channel(f"{name}/{quantity}", unit.get(quantity, force), -inf, inf))
+    return found
 
 
 @dataclass(frozen=True)
 class RobotInfo:
-    """What is known of a robot without connecting to it."""
+    """What is known of a robot without connecting to it.
+
+    Raises:
+        ConfigurationError: two signals or two columns of one name, or signals that do not begin with those of
+            `joint_signals`.
+    """
 
     name: str
     joints: tuple[str, ...]
@@ -50,6 +85,41 @@ class RobotInfo:
     """Time from one command to the next, s."""
     parameters: Mapping[str, object] = field(default_factory=dict)
     """What the joints are (law, mode, values), as plain data: written into every file that is learned."""
+    signals: tuple[Channel, ...] = ()
+    """What is read, in order: the numbers of `joint_signals`, then what sensors of the robot's own measure; by
+    default it has none."""
+
+    def __post_init__(self) -> None:
+        common = [channel.name for channel in joint_signals(self.joints, self.motors)]
+        if not self.signals:
+            object.__setattr__(self, "signals", tuple(joint_signals(self.joints, self.motors)))
+        if list(self.signal_names[: len(common)]) != common:
+            raise ConfigurationError(
+                f"robot {self.name!r}: its signals must begin with those of its joints and motors "
+                f"({', '.join(common)}); they begin with {', '.join(self.signal_names[: len(common)])}."
+            )
+        for kind, names in (("signals", self.signal_names), ("command columns", self.command_names)):
+            if twice := [name for name, count in Counter(names).items() if count > 1]:
+                raise ConfigurationError(
+                    f"robot {self.name!r} has two {kind} named {', '.join(map(repr, twice))}."
+                )
+
+    @cached_property
+    def signal_names(self) -> tuple[str, ...]:
+        """Names of the signals."""
+        return tuple(channel.name for channel in self.signals)
+
+    @property
+    def sensors(self) -> tuple[Channel, ...]:
+        """The signals beyond those of joints and motors: what `State.sensors` holds, in order."""
+        return self.signals[len(PER_JOINT) * len(self.joints) + len(PER_MOTOR) * len(self.motors) :]
+
+    def signal(self, name: str) -> int:
+        """Return where the signal of that name stands among `signals`; `UnknownNameError` if there is none."""
+        try:
+            return self.signal_names.index(name)
+        except ValueError:
+            raise unknown_name("signal", name, self.signal_names, f"robot {self.name!r}") from None
 
     @property
     def command_names(self) -> tuple[str, ...]:
@@ -98,6 +168,13 @@ class State(NamedTuple):
     """Torque each motor's spring puts on the link, (motors,), N·m."""
     command: Array
     """The command in force, as really sent, (columns,)."""
+    sensors: Array = np.empty(0)
+    """What the robot's own sensors measure, (sensors,), in the order and units of `RobotInfo.sensors`."""
+
+    @property
+    def signals(self) -> Array:
+        """All that was read, (…, signals), in the order of `RobotInfo.signals`."""
+        return np.concatenate([*self[1:9], self.sensors], axis=-1)
 
 
 class Robot(ABC):

@@ -58,12 +58,19 @@ def spread_actions(
 
 
 def observe(
-    reading: Array, command: Array, commanded: Array, added: Array, limits: Array, observation: Array
+    signals: Array,
+    observed: Array,
+    command: Array,
+    commanded: Array,
+    added: Array,
+    limits: Array,
+    observation: Array,
 ) -> bool:
     """Put observations together and limit them to their bounds; a NaN stays one.
 
     Args:
-        reading: (n, 3·joints).
+        signals: (n, signals).
+        observed: which of them, (k,) int.
         command: (n, columns).
         commanded: which columns are observed, (actions,) int.
         added: (n, k).
@@ -74,10 +81,10 @@ def observe(
         Whether no entry is NaN.
     """
     complete = True
-    for i in range(reading.shape[0]):
+    for i in range(signals.shape[0]):
         at = 0
-        for k in range(reading.shape[1]):
-            observation[i, at] = reading[i, k]
+        for k in observed:
+            observation[i, at] = signals[i, k]
             at += 1
         for k in commanded:
             observation[i, at] = command[i, k]
@@ -98,7 +105,7 @@ def observe(
 
 def judge_tracking(
     memory: Array,
-    reading: Array,
+    signals: Array,
     desired: Array,
     added: Array,
     outcome: Array,
@@ -110,7 +117,7 @@ def judge_tracking(
 
     Args:
         memory: (n, 3); the tally is the largest error so far.
-        reading: (n, 3·joints).
+        signals: (n, signals).
         desired: positions and velocities at every period, (periods + 2, 2·joints).
         added: (n, 2·joints), written: what is desired at the end of the coming period.
         outcome: (n, 6), written.
@@ -124,7 +131,7 @@ def judge_tracking(
         square = 0.0
         worst = memory[i, TALLY]
         for j in range(joints):
-            error = desired[step, j] - reading[i, j]
+            error = desired[step, j] - signals[i, j]
             square += error * error
             worst = max(worst, abs(error))
         for j in range(2 * joints):
@@ -203,7 +210,7 @@ def score_tracking(
 
 def judge_reaching(
     memory: Array,
-    reading: Array,
+    signals: Array,
     goal: Array,
     outcome: Array,
     tolerance: float,
@@ -216,7 +223,7 @@ def judge_reaching(
 
     Args:
         memory: (n, 3); the tally is for how many periods the goal has been kept.
-        reading: (n, 3·joints).
+        signals: (n, signals).
         goal: (n, joints).
         outcome: (n, 7), written.
         tolerance: rad.
@@ -230,7 +237,7 @@ def judge_reaching(
         square = 0.0
         largest = 0.0
         for j in range(joints):
-            error = goal[i, j] - reading[i, j]
+            error = goal[i, j] - signals[i, j]
             square += error * error
             largest = max(largest, abs(error))
         distance = math.sqrt(square / joints)

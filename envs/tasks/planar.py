@@ -61,7 +61,7 @@ class PlanarOnRobot(TaskOnRobot):
 
     def observe(self, episodes: Episodes) -> bool:
         """Write the observations, with where the tip is now; False if one is NaN."""
-        self._locate(episodes.reading, episodes.added, self.task.arm.l1, self.task.arm.l2)
+        self._locate(episodes.signals, episodes.added, self.task.arm.l1, self.task.arm.l2)
         return super().observe(episodes)
 
 
@@ -71,16 +71,16 @@ def point_channels(name: str, arm: TwoLinkArm) -> tuple[Channel, Channel]:
     return Channel(f"{name}/x", "m", -reach, reach), Channel(f"{name}/z", "m", -reach, reach)
 
 
-def locate_tips(reading: Array, added: Array, l1: float, l2: float) -> None:
+def locate_tips(signals: Array, added: Array, l1: float, l2: float) -> None:
     """Write where the tips are.
 
     Args:
-        reading: (n, 6); the angles come first.
+        signals: (n, signals); the angles come first.
         added: (n, k), its first two columns written.
         l1: m.
         l2: m.
     """
-    for i in range(reading.shape[0]):
-        first, both = reading[i, 0], reading[i, 0] + reading[i, 1]
+    for i in range(signals.shape[0]):
+        first, both = signals[i, 0], signals[i, 0] + signals[i, 1]
         added[i, 0] = l1 * math.cos(first) + l2 * math.cos(both)
         added[i, 1] = l1 * math.sin(first) + l2 * math.sin(both)

@@ -99,7 +99,7 @@ class ReachOnRobot(TaskOnRobot):
         """See `Reach` for the terms."""
         self._judge(
             episodes.memory,
-            episodes.reading,
+            episodes.signals,
             episodes.added,
             episodes.outcome,
             self.task.tolerance,

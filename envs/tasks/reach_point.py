@@ -92,7 +92,7 @@ class ReachPointOnRobot(PlanarOnRobot):
     def judge(self, episodes: Episodes) -> None:
         """See `ReachPoint` for the terms."""
         task = self.task
-        self._locate(episodes.reading, episodes.added, task.arm.l1, task.arm.l2)
+        self._locate(episodes.signals, episodes.added, task.arm.l1, task.arm.l2)
         self._judge(
             episodes.memory,
             episodes.added,

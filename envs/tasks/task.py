@@ -35,8 +35,8 @@ class Episodes:
     """The actions taken before, (n, actions)."""
     command: Array
     """What the actions command; after the period, what was in force, (n, columns)."""
-    reading: Array
-    """What was read after the period: positions, velocities and torques of the joints, (n, 3·joints)."""
+    signals: Array
+    """What was read after the period, in the order of `RobotInfo.signals`, (n, signals)."""
     added: Array
     """What the task adds to the observation, (n, k)."""
     memory: Array
@@ -119,6 +119,8 @@ class TaskOnRobot(ABC):
         bounds = [[c.low for c in self.observations], [c.high for c in self.observations]]
         self.bounds: Observation = np.array(bounds, dtype=np.float32)
         """Lower and upper bounds of an observation, (2, size)."""
+        read = self.observations[: 3 * len(info.joints)]
+        self._observed = np.array([info.signal(channel.name) for channel in read])
         self._commanded = np.array(commanded)
         self._middle, self._half = (info.low + info.high) / 2, (info.high - info.low) / 2
         self._rest_action = (info.rest[commanded] - self._middle[commanded]) / self._half[commanded]
@@ -126,7 +128,7 @@ class TaskOnRobot(ABC):
         self._middle[held], self._half[held] = info.rest[held], 0.0
         self._source = np.zeros(len(info.command), dtype=np.intp)  # a held column takes any action, times 0
         self._source[commanded] = np.arange(len(commanded))
-        self._sizes = {"command": len(info.command), "reading": 3 * len(info.joints), "added": len(added)}
+        self._sizes = {"command": len(info.command), "signals": len(info.signals), "added": len(added)}
         self._spread, self._observe = compiled(kernels.spread_actions), compiled(kernels.observe)
 
     def episodes(self, n: int) -> Episodes:
@@ -167,7 +169,8 @@ class TaskOnRobot(ABC):
     def observe(self, episodes: Episodes) -> bool:
         """Write the observations; False if one is NaN, because a robot has no such reading."""
         complete: bool = self._observe(
-            episodes.reading,
+            episodes.signals,
+            self._observed,
             episodes.command,
             self._commanded,
             episodes.added,

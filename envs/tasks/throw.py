@@ -117,7 +117,7 @@ class ThrowOnRobot(TaskOnRobot):
         """See `Throw` for the terms."""
         self._judge(
             episodes.memory,
-            episodes.reading,
+            episodes.signals,
             episodes.added,
             episodes.outcome,
             self._lengths,
@@ -132,7 +132,7 @@ class ThrowOnRobot(TaskOnRobot):
 
 def judge_throwing(
     memory: Array,
-    reading: Array,
+    signals: Array,
     added: Array,
     outcome: Array,
     lengths: Array,
@@ -147,7 +147,7 @@ def judge_throwing(
 
     Args:
         memory: (n, 3); the tally is the farthest throw so far.
-        reading: (n, 3·joints).
+        signals: (n, signals).
         added: (n, 3), written: the throw now, the farthest so far, the time left.
         outcome: (n, 6), written.
         lengths: (joints,), m.
@@ -163,8 +163,8 @@ def judge_throwing(
         angle, rate = 0.0, 0.0
         x, z, dx, dz = 0.0, height, 0.0, 0.0
         for j in range(joints):
-            angle += reading[i, j]
-            rate += reading[i, joints + j]
+            angle += signals[i, j]
+            rate += signals[i, joints + j]
             x += lengths[j] * math.sin(angle)
             z -= lengths[j] * math.cos(angle)
             dx += lengths[j] * rate * math.cos(angle)

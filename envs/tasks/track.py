@@ -93,7 +93,7 @@ class TrackOnRobot(TaskOnRobot):
         """See `Track` for the terms."""
         self._judge(
             episodes.memory,
-            episodes.reading,
+            episodes.signals,
             self._desired,
             episodes.added,
             episodes.outcome,

@@ -100,7 +100,7 @@ class TrackPathOnRobot(PlanarOnRobot):
     def judge(self, episodes: Episodes) -> None:
         """See `TrackPath` for the terms."""
         task = self.task
-        self._locate(episodes.reading, episodes.added, task.arm.l1, task.arm.l2)
+        self._locate(episodes.signals, episodes.added, task.arm.l1, task.arm.l2)
         self._judge(
             episodes.memory,
             self._desired,

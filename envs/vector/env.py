@@ -126,7 +126,7 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         """
         episodes, restarting, running = self._episodes, self._ended, ~self._ended
         self._take(actions)
-        failures = self.robots.send(np.flatnonzero(running), episodes.command, episodes.reading)
+        failures = self.robots.send(np.flatnonzero(running), episodes.command, episodes.signals)
         episodes.memory[restarting] = 0.0  # judged with the others, to no account
         self.task.judge(episodes)
         infos = self._begin(restarting)
@@ -210,7 +210,7 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
             random = self.generators[i]
             position[:] = self.task.begin(self._episodes, i, random)
             seeds.append(int(random.integers(2**32)))
-        self.robots.reset(index, seeds, positions, self._episodes.reading, self._episodes.command)
+        self.robots.reset(index, seeds, positions, self._episodes.signals, self._episodes.command)
         self._begun |= mask
         return parameter_report(self.robots.names, self.robots.values, mask)
 

@@ -73,17 +73,17 @@ class SimulatedRobots:
         self._commands = DelayLine(n, self._control.shape[1], slowest) if slowest else None
         self._in_force = self._control if self._commands is None else np.zeros_like(self._control)
         lag = round(self._family.extremes.sensor_delay / self.info.period)
-        width = 3 * len(self.info.joints) + len(self.plan.columns)
+        width = len(self.info.signals) + len(self.plan.columns)
         self._measured = DelayLine(n, width, lag) if lag else None
 
-    def reset(self, index: Index, seeds: Sequence[int], positions: Array, reading: Array, command: Array) -> None:
+    def reset(self, index: Index, seeds: Sequence[int], positions: Array, signals: Array, command: Array) -> None:
         """Put robots to rest, as `SimulatedRobot.reset` does, and read them.
 
         Args:
             index: which.
             seeds: of each, (k,).
             positions: link angles of each, (k, joints), rad.
-            reading: positions, velocities and torques, (n, 3·joints), written where `index` says.
+            signals: what is read, (n, signals), written where `index` says.
             command: in force, (n, columns), written likewise.
         """
         self._install()
@@ -95,18 +95,17 @@ class SimulatedRobots:
             self._draw(index, [np.random.default_rng(seed) for seed in seeds])
         self._begin_lines(index)
         command[index] = self.info.rest
-        values = self._measure(index)
-        reading[index] = values[:, : reading.shape[1]]
+        signals[index] = self._measure(index)
         if self._measured is not None:
-            self._measured.fill(index, np.hstack([reading[index], command[index]]))
+            self._measured.fill(index, np.hstack([signals[index], command[index]]))
 
-    def send(self, index: Index, command: Array, reading: Array) -> dict[int, str]:
+    def send(self, index: Index, command: Array, signals: Array) -> dict[int, str]:
         """Limit commands to their bounds, hold them for one period, and read the robots.
 
         Args:
             index: which robots; the others stay as they are.
             command: finite, (n, columns); afterwards what is in force where it was measured.
-            reading: positions, velocities and torques, (n, 3·joints), written; not finite where a robot failed.
+            signals: what is read, (n, signals), written; not finite where a robot failed.
 
         Returns:
             The reasons why robots failed in this period, by number.
@@ -117,14 +116,14 @@ class SimulatedRobots:
         if self._commands is not None:
             self._commands.push(self._control)
             self._in_force[:] = self._commands.late()
-        reading[index] = self._measure(index)[:, : reading.shape[1]]
+        signals[index] = self._measure(index)
         for i in index[~self._sensors.sound[index]].tolist():
             time = float(self._batch.bind("time")[i])
             failures.setdefault(i, diverged(self.info.name, time, self._sensors.counts[i]))
         if self._measured is not None:
-            self._measured.push(np.hstack([reading, command]))
+            self._measured.push(np.hstack([signals, command]))
             late = self._measured.late()
-            reading[:], command[:] = late[:, : reading.shape[1]], late[:, reading.shape[1] :]
+            signals[:], command[:] = late[:, : signals.shape[1]], late[:, signals.shape[1] :]
         return failures
 
     def parameters(self, i: int) -> dict[str, float]:

@@ -40,7 +40,7 @@ def act(task: TaskOnRobot, episodes: Episodes, action, position) -> np.ndarray:
     """One period of every episode that leads to `position`; returns what came of it."""
     episodes.action[:] = action
     assert task.act(episodes)
-    episodes.reading[:, :2] = position
+    episodes.signals[:, :2] = position
     task.judge(episodes)
     assert task.observe(episodes)
     return episodes.outcome
@@ -105,7 +105,7 @@ def test_an_observation_is_what_its_channels_say():
     task = Track(trajectory=MinimumJerk([0.0, 0.1], [0.8, 0.9], 0.4), commanded="equilibrium").on(INFO)
     episodes = begun(task)
     episodes.command[0] = [0.1, 0.2, 0.3, 0.4]
-    episodes.reading[0] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    episodes.signals[0, :6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     assert task.observe(episodes)
     seen = dict(
         zip([channel.name for channel in task.observations], episodes.observation[0].tolist(), strict=True)
@@ -132,7 +132,7 @@ def test_an_observation_is_what_its_channels_say():
 def test_observations_stay_within_their_bounds():
     task = Reach(position_limit=2.0, velocity_limit=3.0, torque_limit=4.0).on(INFO)
     episodes = begun(task, 2)
-    episodes.reading[:] = [[9.0], [-9.0]]
+    episodes.signals[:] = [[9.0], [-9.0]]
     assert task.observe(episodes)
     np.testing.assert_array_equal(episodes.observation[:, :6], np.outer([1, -1], [2, 2, 3, 3, 4, 4]))
     assert (task.bounds[0] <= episodes.observation).all()
@@ -142,7 +142,7 @@ def test_observations_stay_within_their_bounds():
 def test_a_reading_that_a_robot_lacks_stays_nan_and_is_told():
     task = Reach().on(INFO)
     episodes = begun(task, 2)
-    episodes.reading[1, 4] = np.nan
+    episodes.signals[1, 4] = np.nan
     assert not task.observe(episodes)
     assert np.isnan(episodes.observation[1, 4])
     assert np.isfinite(np.delete(episodes.observation.reshape(-1), 12 + 4)).all()
@@ -237,9 +237,9 @@ def test_a_batch_gives_to_the_last_bit_what_each_episode_gives_alone(config):
     batch, alone = begun(task, n), [begun(task, seed=i) for i in range(n)]
     random = np.random.default_rng(0)
     for _ in range(8):
-        action, reading = random.normal(size=batch.action.shape), random.normal(size=batch.reading.shape)
+        action, reading = random.normal(size=batch.action.shape), random.normal(size=batch.signals.shape)
         for episodes, part in [(batch, slice(None)), *((alone[i], slice(i, i + 1)) for i in range(n))]:
-            episodes.action[:], episodes.reading[:] = action[part], reading[part]
+            episodes.action[:], episodes.signals[:] = action[part], reading[part]
             assert task.act(episodes)
             task.judge(episodes)
             assert task.observe(episodes)
@@ -282,7 +282,7 @@ class StandStillOnRobot(TaskOnRobot):
     def judge(self, episodes):
         episodes.memory[:, STEP] += 1
         episodes.added[:, 0] = episodes.memory[:, STEP] * PERIOD
-        slowness = -np.square(episodes.reading[:, 2:4]).sum(axis=1)
+        slowness = -np.square(episodes.signals[:, 2:4]).sum(axis=1)
         episodes.outcome[:, 0] = episodes.outcome[:, REWARD] = slowness
         episodes.outcome[:, TRUNCATED] = episodes.memory[:, STEP] >= 3
 
@@ -290,7 +290,7 @@ class StandStillOnRobot(TaskOnRobot):
 def test_a_task_of_ones_own_is_written_with_numpy():
     task = StandStill().on(INFO)
     episodes = begun(task, 2)
-    episodes.reading[:, 2:4] = [[1.0, 2.0], [0.0, 0.0]]
+    episodes.signals[:, 2:4] = [[1.0, 2.0], [0.0, 0.0]]
     outcome = act(task, episodes, 0.0, 0.0)
     assert outcome[:, REWARD].tolist() == [-5.0, 0.0]
     assert episodes.observation[:, -1] == pytest.approx(PERIOD)

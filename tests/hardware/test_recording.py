@@ -10,16 +10,23 @@ import pytest
 
 from pliant.errors import FileFormatError, MissingFileError, OutputError
 from pliant.hardware.recording import Recorder, Timing, read_recording
-from pliant.hardware.robot import Channel, RobotInfo, State
+from pliant.hardware.robot import Channel, RobotInfo, State, joint_signals
 
 mcap_reader = pytest.importorskip("mcap.reader")
 
-INFO = RobotInfo("arm", ("a", "b"), ("a/1", "b/1"), (Channel("a/torque", "N·m", -1, 1),), 0.01)
+INFO = RobotInfo(
+    "arm",
+    ("a", "b"),
+    ("a/1", "b/1"),
+    (Channel("a/torque", "N·m", -1, 1),),
+    0.01,
+    signals=(*joint_signals(("a", "b"), ("a/1", "b/1")), Channel("bus/voltage", "V", 0.0, 24.0)),
+)
 
 
 def state(time, position=(0.1, math.nan)):
     zero = np.zeros(2)
-    return State(time, np.array(position), zero, zero, zero, zero, zero, zero, zero, np.zeros(1))
+    return State(time, np.array(position), zero, zero, zero, zero, zero, zero, zero, np.zeros(1), np.array([11.1]))
 
 
 def record(path, periods=5):
@@ -41,10 +48,11 @@ def test_a_standard_reader_opens_it_and_finds_every_channel_with_its_schema(tmp_
         reader = mcap_reader.make_reader(stream)
         summary = reader.get_summary()
         messages = [(schema, channel.topic, json.loads(m.data)) for schema, channel, m in reader.iter_messages()]
-    assert summary.statistics.message_count == 5 * 5 + 1
+    assert summary.statistics.message_count == 6 * 5 + 1
     assert {c.topic for c in summary.channels.values()} == {
         "/joint_states",
         "/motor_states",
+        "/sensors",
         "/command",
         "/tracking",
         "/timing",

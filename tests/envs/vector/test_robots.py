@@ -12,7 +12,7 @@ from pliant.envs.vector import SimulatedRobots
 def run(robots: SimulatedRobots, n: int, seeds, commands) -> tuple[np.ndarray, np.ndarray]:
     """Readings and commands in force at every instant, (instants, n, …)."""
     joints, columns = len(robots.info.joints), len(robots.info.command)
-    reading, command = np.zeros((n, 3 * joints)), np.zeros((n, columns))
+    reading, command = np.zeros((n, len(robots.info.signals))), np.zeros((n, columns))
     everyone = np.arange(n)
     robots.reset(everyone, seeds, np.full((n, joints), 0.1), reading, command)
     readings, in_force = [reading.copy()], [command.copy()]
@@ -37,7 +37,7 @@ def test_what_is_read_under_delays_is_what_one_robot_reads(delay, joint_delay):
         with SimulatedRobot(model, **options) as alone:
             alone.reset(seed=5 + i, position=[0.1])
             motion = alone.rollout(commands[:, i])
-        assert readings[:, i].tobytes() == np.hstack([motion.position, motion.velocity, motion.torque]).tobytes()
+        assert readings[:, i].tobytes() == motion.signals.tobytes()
         assert in_force[:, i].tobytes() == motion.command.tobytes()
 
 
@@ -45,6 +45,6 @@ def test_robots_that_are_not_sent_to_stay_as_they_are():
     robots = SimulatedRobots(SimulatedRobot(rig1(), 0.02), 3)
     run(robots, 3, [0, 0, 0], [])
     before = robots._batch.state.copy()
-    robots.send(np.array([1]), np.full((3, 2), 0.3), np.zeros((3, 3)))
+    robots.send(np.array([1]), np.full((3, 2), 0.3), np.zeros((3, len(robots.info.signals))))
     after = robots._batch.state
     assert [after[i].tobytes() == before[i].tobytes() for i in range(3)] == [True, False, True]
