@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from pliant.envs.compliant import CompliantArm2Env as CompliantArm2Env
     from pliant.envs.compliant import CompliantJointEnv as CompliantJointEnv
     from pliant.envs.env import PliantEnv as PliantEnv
+    from pliant.envs.models.robot_model import RobotModel as RobotModel
+    from pliant.envs.models.robot_model import Start as Start
     from pliant.envs.randomisation import Randomisation as Randomisation
-    from pliant.envs.simulated_robot import SimulatedRobot as SimulatedRobot
+    from pliant.envs.simulation import Sensing as Sensing
+    from pliant.envs.simulation import SimulatedRobot as SimulatedRobot
     from pliant.envs.tasks import Reach as Reach
     from pliant.envs.tasks import Task as Task
     from pliant.envs.tasks import Throw as Throw
@@ -35,7 +38,10 @@ _HOMES = {
     "PliantVectorEnv": "vector",
     "Randomisation": "randomisation",
     "Reach": "tasks",
-    "SimulatedRobot": "simulated_robot",
+    "RobotModel": "models.robot_model",
+    "Sensing": "simulation",
+    "SimulatedRobot": "simulation",
+    "Start": "models.robot_model",
     "Task": "tasks",
     "Throw": "tasks",
     "Track": "tasks",

@@ -11,7 +11,7 @@ from pliant.envs.env import PliantEnv
 from pliant.envs.models.arm2 import arm2, arm2_joints
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.models.robot_model import RobotModel
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.envs.tasks import TASKS, Task
 from pliant.errors import ConfigurationError, unknown_name
 from pliant.hardware.robot import Robot

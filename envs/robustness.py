@@ -7,7 +7,7 @@ import numpy as np
 from pliant.controllers.checks import Array
 from pliant.envs.models.perturb import perturb
 from pliant.envs.models.robot_model import RobotModel
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import check_bounds
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pliant.controllers import Learned, Motion
 from pliant.controllers.trial import JointTrials
 from pliant.envs.rendering import OffscreenRenderer, RenderingError
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import MissingExtraError
 from pliant.files import write_bytes
 from pliant.hardware.robot import Array

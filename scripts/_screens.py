@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pliant.envs.overlay import Overlay, add_shapes
 from pliant.envs.rendering import OffscreenRenderer, RenderingError, update_positions
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 
 KEYS = {"Space": "pause and go on", "Backspace": "begin again", "Enter": "show or hide the gauges"}
 """What a user can press in a window or a browser, and what it does."""
@@ -85,7 +85,7 @@ class NativeScreen:
         import mujoco.viewer
 
         self._robot, self._controls = robot, controls
-        self._overlay = Overlay(robot.model, robot.data, robot.plan.joints)
+        self._overlay = Overlay(robot.model, robot.data, robot.compiled.joints)
         try:
             self._viewer: Any = mujoco.viewer.launch_passive(
                 robot.model,
@@ -126,7 +126,7 @@ class FilmScreen:
         self.frames: list[NDArray[np.uint8]] = []
         """The images, each (height, width, 3)."""
         self._robot, self._controls = robot, controls
-        self._overlay = Overlay(robot.model, robot.data, robot.plan.joints)
+        self._overlay = Overlay(robot.model, robot.data, robot.compiled.joints)
         self._renderer = OffscreenRenderer(robot.model, width, height)
 
     def show(self) -> bool:

@@ -11,7 +11,7 @@ from pliant.controllers.trajectories import Trajectory
 from pliant.controllers.trial import JointTrials
 from pliant.envs.env import PliantEnv
 from pliant.envs.experiments.movement import Movement, OpenLoop
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import ConfigurationError
 from pliant.hardware.robot import Array, Channel, State
 

@@ -15,7 +15,7 @@ from mujoco.studio.dear_imgui import dear_imgui as imgui
 from pliant.actuators import JointOnModel
 from pliant.envs.overlay import Overlay, as_geoms
 from pliant.envs.rendering import RenderingError
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.scripts._screens import KEYS, Controls, free_camera
 
 LOOPBACK = "127.0.0.1"
@@ -108,7 +108,7 @@ class WebScreen:
 
         def live(endpoint: Any) -> None:
             try:
-                made.append(_LoopbackViewer(config, endpoint, plugins=[_Page(robot.plan.joints, controls)]))
+                made.append(_LoopbackViewer(config, endpoint, plugins=[_Page(robot.compiled.joints, controls)]))
             finally:
                 ready.set()
             viewer_protocol.run_viewer_loop(made[0])

@@ -16,7 +16,7 @@ from pliant.controllers import FeedForward, IterativeLearning, Learned, sample
 from pliant.controllers.trial import JointTrials
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.robustness import Perturbation, replay
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import ConfigurationError, RobotError
 from pliant.files import write_json
 from pliant.hardware.robot import Array

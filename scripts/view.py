@@ -14,7 +14,7 @@ from pliant.conf.build import build
 from pliant.controllers import FeedForward
 from pliant.envs.experiments.experiment import Experiment
 from pliant.envs.rendering import RenderingError
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.scripts import _app
 from pliant.scripts._environments import make_environment

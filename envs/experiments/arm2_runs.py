@@ -10,7 +10,7 @@ from pliant.envs.experiments.experiment import Outcome
 from pliant.envs.experiments.movement import OpenLoop
 from pliant.envs.experiments.statics import StaticArm
 from pliant.envs.models.arm2 import JOINTS, arm2
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.hardware.robot import State
 from pliant.report import COLOURS, Report, figure
 

@@ -24,7 +24,7 @@ from pliant.envs.experiments.harmonic_balance import harmonic_balance
 from pliant.envs.experiments.movement import OpenLoop
 from pliant.envs.experiments.statics import StaticArm
 from pliant.envs.models.rig1 import rig1
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.report import COLOURS, Report, figure
 
 _PERIOD = 2e-3

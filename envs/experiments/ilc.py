@@ -29,7 +29,7 @@ from pliant.envs.experiments.statics import StaticArm
 from pliant.envs.models.arm2 import JOINTS, arm2
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.robustness import Perturbation, replay
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import OutOfBoundsError, check_bounds
 from pliant.report import COLOURS, Report, figure
 

@@ -22,7 +22,7 @@ from pliant.envs.models.parts import orientation
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.models.scene import GRAVITY
 from pliant.envs.rendering import OffscreenRenderer, RenderingError
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import check_bounds
 from pliant.report import COLOURS, Report, figure
 

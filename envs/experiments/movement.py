@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array
 from pliant.controllers.policies.controlled import Controller
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.hardware.robot import State
 
 

@@ -14,7 +14,7 @@ from pliant.envs.experiments.experiment import Claim, Experiment, Outcome
 from pliant.envs.experiments.movement import OpenLoop
 from pliant.envs.experiments.statics import StaticArm
 from pliant.envs.models.rig1 import JOINT, rig1
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import check_bounds
 from pliant.hardware.robot import State
 from pliant.report import COLOURS, Report, figure

@@ -17,7 +17,7 @@ from pliant.envs.experiments.experiment import Claim, Experiment, Outcome
 from pliant.envs.experiments.movement import Movement
 from pliant.envs.experiments.two_link_checks import closed_form, compare_dynamics, compare_kinematics
 from pliant.envs.models.two_link import soft_joints, two_link
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.hardware.robot import State
 from pliant.report import COLOURS, Report, figure
 

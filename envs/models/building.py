@@ -76,4 +76,4 @@ def complete(
     spec.fuse_static()
     for joint, description in zip(joints, descriptions, strict=True):
         add_compliant_joint(spec, joint, description)
-    return RobotModel(name, spec, tuple(joints), end_effector)
+    return RobotModel(name, spec, tuple(joints), {end_effector: end_effector})

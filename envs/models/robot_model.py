@@ -1,17 +1,54 @@
-"""A robot as a MuJoCo spec with compliant joints: what every model builder of this folder returns."""
+"""A robot as a MuJoCo spec, and what of it is moved, read and put where at the start."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import mujoco
+
+from pliant.hardware.robot import Array
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a robot stands when an episode begins, unless the task says otherwise.
+
+    Joints that nothing is said of stand at the model's own zero, or at the nearest angle that their range allows.
+    """
+
+    keyframe: str | None = None
+    """A keyframe of the model: positions and, for the model's own actuators, controls."""
+    joints: Mapping[str, float] = field(default_factory=dict)
+    """Angles (rad; m of a slide) by joint, in place of the keyframe's."""
+    base: Array | None = None
+    """Position (m, world) and orientation (unit quaternion, w first) of a floating base, (7,)."""
+    on_floor: bool = True
+    """Lower or lift a floating base until the robot just touches what is below it."""
+    settle: float = 0.0
+    """For how long the robot then stands with its resting command until it is taken as it stands, s."""
 
 
 @dataclass(frozen=True)
 class RobotModel:
-    """A spec ready to compile, and what the layers above need to know of it."""
+    """A spec ready to compile, and what the layers above need to know of it.
+
+    A joint of the robot is a hinge or slide. It is driven by what `add_compliant_joint` put on it, or by the
+    actuators that the model brings, or by nothing: then it is only read.
+    """
 
     name: str
     spec: mujoco.MjSpec
     joints: tuple[str, ...]
-    """Names of the compliant joints, from base to tip."""
-    end_effector: str
-    """Name of the site at the tip."""
+    """Names of the joints, from base to tip."""
+    end_effectors: Mapping[str, str] = field(default_factory=dict)
+    """Sites at the tips, by the names that tasks call them by. Poses can be read of them."""
+    base: str | None = None
+    """The body that floats, if the robot is not fixed. Its pose and motion can be read."""
+    force_torque: Mapping[str, str] = field(default_factory=dict)
+    """Force-torque sensors by name: the site that each is at, whose axes it measures along."""
+    signals: tuple[str, ...] = ()
+    """What is read besides the joints: `base`, end effectors, force-torque sensors and the model's own sensors by
+    name, or single signals by name or pattern (`imu/*_x`)."""
+    start: Start = field(default_factory=Start)
+    """Where it stands at the start."""
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Bounds of command columns of the model's own actuators that have none, by column."""

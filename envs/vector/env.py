@@ -10,13 +10,13 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.envs.rendering import OffscreenRenderer
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
+from pliant.envs.simulation.batch import SimulatedRobots
 from pliant.envs.tasks.kernels import REWARD, TERMINATED, TRUNCATED
 from pliant.envs.tasks.task import Observation, Task
 from pliant.envs.vector.generators import Generators
 from pliant.envs.vector.member import Member
 from pliant.envs.vector.reports import Mask, add, parameter_report, step_report
-from pliant.envs.vector.robots import SimulatedRobots
 from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError, unknown_name
 from pliant.hardware.robot import Array, Robot
 

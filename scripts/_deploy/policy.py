@@ -13,7 +13,7 @@ from rich.console import Console
 from pliant.conf.build import LEARNED, build
 from pliant.controllers.policies import load_policy, period_of
 from pliant.controllers.policy import Policy, PolicyInfo, fitted
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import MismatchError, RobotError, check_bounds
 from pliant.files import write_json
 from pliant.hardware.recording import Recorder
@@ -148,7 +148,7 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     first, count = int(config.seed), int(check_bounds("episodes", config.episodes, 1, 10**6))
     settle, task = float(config.run.settle), build(config.task, "task", LEARNED)
     simulated = SimulatedRobot(build(config.robot.model, "robot.model"), robot.info.period)
-    runner = EpisodeRunner(robot, task, simulated.plan.joints, settle)
+    runner = EpisodeRunner(robot, task, simulated.compiled.joints, settle)
     policy = matched(str(config.policy), runner.offered)
     # Nobody waits for a simulation to hold still, or to walk home.
     safety = replace(robot.config, hold_time=0.0, return_to_rest=False)

@@ -96,14 +96,14 @@ def cpu_of(processes: list[int]) -> float:
 def bare(n: int, env: PliantVectorEnv) -> Callable[[int], object]:
     """`Batch.step` with the controls that the environments would give."""
     robot = env.robots
-    batch = Batch(robot.plan.bare, n)
+    batch = Batch(robot.compiled.bare, n)
     batch.state[:] = robot.start
     low, high = robot.info.low, robot.info.high
     controls = [low + (high - low) * (a + 1.0) / 2.0 for a in actions(n, len(low))]
 
     def step(k: int) -> None:
         batch.ctrl = controls[k]
-        batch.step(nstep=robot.plan.substeps)
+        batch.step(nstep=robot.compiled.substeps)
 
     return step
 

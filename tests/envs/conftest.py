@@ -6,7 +6,7 @@ from pliant.actuators import CompliantJoint, find_law, uninstall
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.models.robot_model import RobotModel
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 
 
 @pytest.fixture(autouse=True)

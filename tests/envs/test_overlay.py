@@ -19,7 +19,7 @@ from pliant.envs.overlay import (
     torque_angle,
 )
 from pliant.envs.rendering import update_positions
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 
 CYLINDER, BOX, ARROW = (int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")) for k in ("CYLINDER", "BOX", "ARROW"))
 
@@ -49,8 +49,8 @@ def signed_angle(a, b, axis):
 
 def test_the_angle_between_link_and_motor_needles_is_the_springs_deflection(robot):
     state = robot.read()
-    shapes = Overlay(robot.model, robot.data, robot.plan.joints).shapes()
-    for j, joint in enumerate(robot.plan.joints):
+    shapes = Overlay(robot.model, robot.data, robot.compiled.joints).shapes()
+    for j, joint in enumerate(robot.compiled.joints):
         link, *motors = needles(shapes)[3 * j : 3 * j + 3]
         for needle, angle in zip(motors, state.motor_position[2 * j : 2 * j + 2], strict=True):
             drawn = signed_angle(link, needle, robot.data.xaxis[joint.joint])
@@ -58,14 +58,14 @@ def test_the_angle_between_link_and_motor_needles_is_the_springs_deflection(robo
 
 
 def test_the_links_needle_lies_along_the_link(robot):
-    shapes = Overlay(robot.model, robot.data, robot.plan.joints).shapes()
-    shoulder, elbow = (robot.data.xanchor[joint.joint] for joint in robot.plan.joints)
+    shapes = Overlay(robot.model, robot.data, robot.compiled.joints).shapes()
+    shoulder, elbow = (robot.data.xanchor[joint.joint] for joint in robot.compiled.joints)
     along = (elbow - shoulder) / np.linalg.norm(elbow - shoulder)
     assert needles(shapes)[0] @ along > 0.99
 
 
 def test_gauges_lie_across_their_axes_and_their_frames_are_rotations(robot):
-    for shape in Overlay(robot.model, robot.data, robot.plan.joints).shapes():
+    for shape in Overlay(robot.model, robot.data, robot.compiled.joints).shapes():
         np.testing.assert_allclose(shape.frame.T @ shape.frame, np.eye(3), atol=1e-9)
         assert np.linalg.det(shape.frame) == pytest.approx(1.0)
         if shape.kind in (CYLINDER, BOX):
@@ -74,7 +74,7 @@ def test_gauges_lie_across_their_axes_and_their_frames_are_rotations(robot):
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_the_arc_turns_as_the_torque_does(robot, sign):
-    (gauge, _) = place_gauges(robot.model, robot.plan.joints)
+    (gauge, _) = place_gauges(robot.model, robot.compiled.joints)
     shapes = gauge_shapes(robot.data, gauge, signals(torque=0.5 * sign))
     (arrow,) = (shape for shape in shapes if shape.kind == ARROW)
     centre = shapes[0].position
@@ -83,7 +83,7 @@ def test_the_arc_turns_as_the_torque_does(robot, sign):
 
 
 def test_without_torque_there_is_no_arrow(robot):
-    (gauge, _) = place_gauges(robot.model, robot.plan.joints)
+    (gauge, _) = place_gauges(robot.model, robot.compiled.joints)
     assert not [s for s in gauge_shapes(robot.data, gauge, signals()) if s.kind == ARROW]
 
 
@@ -105,7 +105,7 @@ def test_stiffness_colours_follow_the_scale_and_stay_at_its_ends():
 
 def test_a_stiffer_preset_changes_the_disc(robot):
     def disc():
-        return Overlay(robot.model, robot.data, robot.plan.joints).shapes()[0].colour
+        return Overlay(robot.model, robot.data, robot.compiled.joints).shapes()[0].colour
 
     soft = disc()
     for _ in range(60):
@@ -116,7 +116,7 @@ def test_a_stiffer_preset_changes_the_disc(robot):
 def test_a_rigid_joint_has_no_motor_needles_and_no_colour():
     robot = SimulatedRobot(two_link())
     robot.connect()
-    shapes = Overlay(robot.model, robot.data, robot.plan.joints).shapes()
+    shapes = Overlay(robot.model, robot.data, robot.compiled.joints).shapes()
     assert len(needles(shapes)) == 2
     red, green, blue, _ = shapes[0].colour
     assert max(red, green, blue) - min(red, green, blue) < 0.1
@@ -125,11 +125,11 @@ def test_a_rigid_joint_has_no_motor_needles_and_no_colour():
 def test_a_levers_pivot_is_no_needle():
     robot = SimulatedRobot(rig1(CompliantJoint("awas2", 3), timestep=2e-4))
     robot.connect()
-    assert len(needles(Overlay(robot.model, robot.data, robot.plan.joints).shapes())) == 2
+    assert len(needles(Overlay(robot.model, robot.data, robot.compiled.joints).shapes())) == 2
 
 
 def test_a_signal_that_is_not_finite_is_not_drawn(robot):
-    (gauge, _) = place_gauges(robot.model, robot.plan.joints)
+    (gauge, _) = place_gauges(robot.model, robot.compiled.joints)
     shapes = gauge_shapes(robot.data, gauge, signals(torque=np.nan, motor_position1=np.nan, stiffness=np.nan))
     assert all(np.isfinite(np.concatenate([s.position, s.size, s.frame.ravel(), s.colour])).all() for s in shapes)
 
@@ -138,7 +138,7 @@ def test_a_signal_that_is_not_finite_is_not_drawn(robot):
 def test_every_robot_has_a_gauge_at_every_joint(model):
     robot = SimulatedRobot(model)
     robot.connect()
-    gauges = place_gauges(robot.model, robot.plan.joints)
+    gauges = place_gauges(robot.model, robot.compiled.joints)
     assert len(gauges) == len(model.joints)
     for gauge in gauges:
         assert np.linalg.norm(gauge.along) == pytest.approx(1.0)
@@ -146,7 +146,7 @@ def test_every_robot_has_a_gauge_at_every_joint(model):
 
 
 def test_scenes_and_browsers_get_the_same_and_a_full_scene_takes_no_more(robot):
-    shapes = Overlay(robot.model, robot.data, robot.plan.joints).shapes()
+    shapes = Overlay(robot.model, robot.data, robot.compiled.joints).shapes()
     scene = mujoco.MjvScene(robot.model, maxgeom=len(shapes) - 2)
     add_shapes(scene, shapes)
     assert scene.ngeom == len(shapes) - 2
@@ -159,5 +159,5 @@ def test_scenes_and_browsers_get_the_same_and_a_full_scene_takes_no_more(robot):
 
 def test_drawing_changes_nothing_in_the_simulation(robot):
     before = robot.get_state().integration
-    Overlay(robot.model, robot.data, robot.plan.joints).shapes()
+    Overlay(robot.model, robot.data, robot.compiled.joints).shapes()
     np.testing.assert_array_equal(robot.get_state().integration, before)

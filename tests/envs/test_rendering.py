@@ -10,7 +10,7 @@ import pytest
 import pliant.envs  # noqa: F401 (registers)
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.rendering import OffscreenRenderer, RenderingError, Window, update_positions
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import OutOfBoundsError
 
 

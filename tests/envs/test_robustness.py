@@ -3,7 +3,7 @@ import pytest
 
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.robustness import Perturbation, replay
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import OutOfBoundsError
 
 

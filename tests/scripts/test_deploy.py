@@ -20,7 +20,7 @@ from pliant.controllers import FeedForward, IterativeLearning, MinimumJerk, PTyp
 from pliant.controllers.feedforward import Playback
 from pliant.controllers.trial import JointTrials
 from pliant.envs.models.arm2 import arm2
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import ConfigurationError, MismatchError
 from pliant.hardware.recording import Recorder, read_recording
 from pliant.hardware.safety import SafeRobot

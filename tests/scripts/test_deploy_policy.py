@@ -19,7 +19,7 @@ from pliant.controllers import FeedForward, MinimumJerk
 from pliant.controllers.policies import ControllerPolicy, RandomPolicy
 from pliant.controllers.spring_sensing import SpringSensing
 from pliant.envs.models.arm2 import arm2
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.envs.tasks import Reach, Track
 from pliant.errors import ConfigurationError, MismatchError, MissingFileError, OutOfBoundsError, RobotError
 from pliant.hardware.recording import Recorder, read_recording
@@ -61,7 +61,7 @@ def machine(*overrides, stop_key=None):
 
 
 def springs():
-    return SimulatedRobot(arm2(), PERIOD).plan.joints
+    return SimulatedRobot(arm2(), PERIOD).compiled.joints
 
 
 def end(safe):

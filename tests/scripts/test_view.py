@@ -15,7 +15,7 @@ import pliant.envs
 from pliant.conf.build import build
 from pliant.envs.experiments.step import StepResponse
 from pliant.envs.models.arm2 import arm2
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import ConfigurationError, PliantError, UnknownNameError
 from pliant.scripts._screens import Controls, free_camera
 from pliant.scripts._shows import MovementShow, demonstrating, demonstration

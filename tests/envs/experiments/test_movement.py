@@ -9,7 +9,7 @@ from pliant.envs.experiments.movement import Movement, OpenLoop
 from pliant.envs.experiments.sine2 import SineOfTheArm
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.models.two_link import two_link
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import UnknownNameError
 
 START = (0.3, -0.2)

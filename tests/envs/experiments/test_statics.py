@@ -6,7 +6,7 @@ from pliant.envs.experiments.statics import StaticArm
 from pliant.envs.models.arm2 import arm2, arm2_joints
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.models.two_link import soft_joints, two_link
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError
 
 MGL, INERTIA = 0.2 * 9.81 * 0.04, 0.2 * 0.04**2

@@ -61,7 +61,7 @@ def test_the_original_is_not_touched():
     after = compile_model(robot.spec)
     np.testing.assert_array_equal(before.body_mass, after.body_mass)
     np.testing.assert_array_equal(before.dof_damping, after.dof_damping)
-    assert (copy.name, copy.joints, copy.end_effector) == (robot.name, robot.joints, robot.end_effector)
+    assert (copy.name, copy.joints, copy.end_effectors) == (robot.name, robot.joints, robot.end_effectors)
 
 
 def test_no_change_moves_exactly_like_the_original():
@@ -89,7 +89,7 @@ def test_masses_that_mujoco_infers_from_geoms_are_scaled_too():
     body.add_joint(name="hinge")
     body.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.1, 0.1, 0.1])
     body.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.1, 0, 0], mass=3.0)
-    robot = RobotModel("made of geoms", spec, (), "")
+    robot = RobotModel("made of geoms", spec, ())
     nominal, model = (s.compile() for s in (spec, perturb(robot, np.random.default_rng(0)).spec))
     ratio = model.body_mass[1] / nominal.body_mass[1]
     assert ratio != 1.0

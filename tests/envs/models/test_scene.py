@@ -65,7 +65,7 @@ def test_cameras_keep_the_tip_in_the_picture(name, camera, at_pose):
         limited = model.jnt_limited.astype(bool)
         data.qpos[:] = np.where(limited, np.clip(pose, model.jnt_range[:, 0], model.jnt_range[:, 1]), pose)
         mujoco.mj_forward(model, data)
-        seen = picture_coordinates(model, data, camera, data.site(robot.end_effector).xpos)
+        seen = picture_coordinates(model, data, camera, data.site(robot.end_effectors["tip"]).xpos)
         assert abs(seen[0]) < 4 / 3
         assert abs(seen[1]) < 1.0
 

@@ -174,10 +174,10 @@ def test_an_error_that_mujoco_raises_ends_that_episode_alone(many, monkeypatch):
     batch = env.robots._batch
     real = batch.step
 
-    def failing(ids, nstep):
+    def failing(ids, **options):
         from mujoco.batch import SimulationError
 
-        real(ids, nstep=nstep)
+        real(ids, **options)
         raise SimulationError(np.array([2]), "stack overflow")
 
     monkeypatch.setattr(batch, "step", failing)

@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 
 from pliant.actuators import JointOnModel, trace_joint
 from pliant.actuators.layout import SIGNALS
+from pliant.envs.simulation.compiled_robot import CompiledRobot
 from pliant.errors import ConfigurationError
 from pliant.hardware.robot import Array
+
+_PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
+_ACC = int(mujoco.mjtStage.mjSTAGE_ACC)
 
 
 class OpenLoop(NamedTuple):
@@ -23,10 +27,10 @@ class OpenLoop(NamedTuple):
     """State at the start (mjSTATE_FULLPHYSICS), (n,)."""
     start: Array
     """Controls in force before the start, (nu,)."""
+    sensordata: Array
+    """What the sensors read at the start."""
     control: Array
     """Controls of every period, (periods, nu)."""
-    substeps: int
-    """Physics steps in a period."""
 
 
 class Trace(NamedTuple):
@@ -34,36 +38,59 @@ class Trace(NamedTuple):
 
     time: Array
     """(models, periods + 1), s. NaN from where a run diverged."""
-    signals: Array
-    """(models, periods + 1, joints·signals), in the order of `layout.SIGNALS`. NaN likewise."""
+    measured: Array
+    """(models, periods + 1, size), in the order of `Readings`. NaN likewise."""
 
 
-def run_open_loop(models: Sequence[mujoco.MjModel], joints: Sequence[JointOnModel], run: OpenLoop) -> Trace:
+def run_open_loop(models: Sequence[mujoco.MjModel], robot: CompiledRobot, run: OpenLoop) -> Trace:
     """Run the same controls on each model, all in one `mujoco.rollout` call on as many threads as there are CPUs.
 
     Raises:
         ConfigurationError: the models are not of one size.
     """
-    threads = min(len(models), len(os.sched_getaffinity(0)))
-    control = np.repeat(run.control, run.substeps, axis=0)
+    threads, substeps = min(len(models), len(os.sched_getaffinity(0))), robot.substeps
+    control = np.repeat(run.control, substeps, axis=0)
     # One step more than needed: MuJoCo repeats the last state after a divergence, which shows only there.
-    control = np.concatenate([control, control[-1:]])
+    control = np.vstack([control, control[-1:]])
     try:
         data = [mujoco.MjData(models[0]) for _ in range(threads)]
-        physics, _ = mujoco.rollout.rollout(list(models), data, run.physics[None], control[None])
+        physics, sensed = mujoco.rollout.rollout(list(models), data, run.physics[None], control[None])
     except ValueError as error:
         raise ConfigurationError(
             f"the models of a rollout must be variants of the robot's own, with the same parts ({error})."
         ) from error
     good = _steps_before_divergence(np.diff(physics[..., 0], axis=1, prepend=run.physics[0]))
-    start = np.broadcast_to(run.physics, (len(models), 1, len(run.physics)))
-    rows = np.concatenate([start, physics[:, run.substeps - 1 : -1 : run.substeps]], axis=1)
-    lost = np.arange(rows.shape[1]) * run.substeps > good[:, None]
+    rows = _at_period_ends(physics, run.physics, substeps)
+    lost = np.arange(rows.shape[1]) * substeps > good[:, None]
     rows[lost] = run.physics
-    signals = np.stack([_signals(model, joints, run, row) for model, row in zip(models, rows, strict=True)])
+    sensordata = _at_period_ends(sensed, run.sensordata, substeps)
+    if robot.readings.stale:
+        for model, states, numbers in zip(models, rows, sensordata, strict=True):
+            _refresh(model, data[0], states[1:], numbers[1:])
+    measured = np.stack(
+        [
+            _measured(model, robot, run, states, numbers)
+            for model, states, numbers in zip(models, rows, sensordata, strict=True)
+        ]
+    )
     time = rows[..., 0].copy()
-    time[lost], signals[lost] = np.nan, np.nan
-    return Trace(time, signals)
+    time[lost], measured[lost] = np.nan, np.nan
+    return Trace(time, measured)
+
+
+def _at_period_ends(steps: Array, start: Array, substeps: int) -> Array:
+    """What is recorded at every step, (models, steps, n), at the start and the end of every period."""
+    first = np.broadcast_to(start, (len(steps), 1, len(start)))
+    return np.concatenate([first, steps[:, substeps - 1 : -1 : substeps]], axis=1)
+
+
+def _refresh(model: mujoco.MjModel, data: mujoco.MjData, states: Array, sensordata: Array) -> None:
+    """Replace what sensors of positions and speeds read before the last step by what they read after it."""
+    current = np.repeat(model.sensor_needstage < _ACC, model.sensor_dim)
+    for state, numbers in zip(states, sensordata, strict=True):
+        mujoco.mj_setState(model, data, state, _PHYSICS)
+        mujoco.mj_step1(model, data)
+        numbers[current] = data.sensordata[current]
 
 
 def _steps_before_divergence(advance: Array) -> NDArray[np.intp]:
@@ -79,25 +106,26 @@ def _steps_before_divergence(advance: Array) -> NDArray[np.intp]:
     return good
 
 
-def _signals(model: mujoco.MjModel, joints: Sequence[JointOnModel], run: OpenLoop, rows: Array) -> Array:
-    """Signals of all joints, (periods + 1, joints·signals), from the recorded physics states."""
+def _measured(model: mujoco.MjModel, robot: CompiledRobot, run: OpenLoop, rows: Array, sensordata: Array) -> Array:
+    """What is read of a run, (periods + 1, size), from the recorded physics states."""
     columns = _columns(model)
-    signals = np.empty((len(rows), len(joints), len(SIGNALS)))
-    for j, joint in enumerate(joints):
+    qpos, qvel = rows[:, columns["qpos"]], rows[:, columns["qvel"]]
+    signals = np.empty((len(rows), len(robot.joints), len(SIGNALS)))
+    for j, joint in enumerate(robot.joints):
         first = joint.actuators[0]
         at, size = int(model.actuator_actadr[first]), int(model.actuator_actnum[first])
         act = rows[:, columns["act"]][:, at : at + size] if size else np.empty((len(rows), 0))
         traced = trace_joint(
             model,
             joint,
-            rows[:, columns["qpos"]][:, int(model.jnt_qposadr[joint.joint])],
-            rows[:, columns["qvel"]][:, int(model.jnt_dofadr[joint.joint])],
-            _control_in_force(model, joint, run),
+            qpos[:, int(model.jnt_qposadr[joint.joint])],
+            qvel[:, int(model.jnt_dofadr[joint.joint])],
+            _control_in_force(model, joint, run, robot.substeps),
             act,
         )
         for k, name in enumerate(SIGNALS):
             signals[:, j, k] = traced[name]
-    return signals.reshape(len(rows), -1)
+    return robot.readings.measure(signals.reshape(len(rows), -1), qpos, qvel, sensordata)
 
 
 def _columns(model: mujoco.MjModel) -> dict[str, slice]:
@@ -111,14 +139,14 @@ def _columns(model: mujoco.MjModel) -> dict[str, slice]:
     return columns
 
 
-def _control_in_force(model: mujoco.MjModel, joint: JointOnModel, run: OpenLoop) -> Array:
+def _control_in_force(model: mujoco.MjModel, joint: JointOnModel, run: OpenLoop, substeps: int) -> Array:
     """The joint's controls at the beginning of every period and at the end, (periods + 1, references).
 
     What acts then is what was given in the step before, or a delay of n steps earlier.
     """
-    actuators = list(joint.actuators)
-    delay = float(model.actuator_delay[actuators[0]]) / float(model.opt.timestep)
+    controls = [int(model.actuator_ctrladr[actuator]) for actuator in joint.actuators]
+    delay = float(model.actuator_delay[joint.actuators[0]]) / float(model.opt.timestep)
     steps = max(math.ceil(delay - 1e-6), 1)
-    period = (np.arange(len(run.control) + 1) * run.substeps - steps) // run.substeps
-    given = run.control[:, actuators][np.maximum(period, 0)]
-    return np.where((period < 0)[:, None], run.start[actuators], given)
+    period = (np.arange(len(run.control) + 1) * substeps - steps) // substeps
+    given = run.control[:, controls][np.maximum(period, 0)]
+    return np.where((period < 0)[:, None], run.start[controls], given)

@@ -3,6 +3,7 @@
 import copy
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import mujoco
@@ -12,13 +13,15 @@ from numpy.typing import ArrayLike
 from pliant.actuators import Backend, install
 from pliant.controllers.checks import finite_array
 from pliant.envs.compiled import compiled
-from pliant.envs.measuring import Sensors, deliver, diverged, give
 from pliant.envs.models.robot_model import RobotModel
-from pliant.envs.plan import plan_robot, recalled
 from pliant.envs.randomisation.family import Conditions, Values
 from pliant.envs.randomisation.randomisation import Randomisation
-from pliant.envs.recording import OpenLoop, run_open_loop
-from pliant.envs.resting import put_at_rest
+from pliant.envs.simulation.compiled_robot import compile_robot, recalled
+from pliant.envs.simulation.readings import Sensors, deliver, diverged, give
+from pliant.envs.simulation.resting import put_at_rest
+from pliant.envs.simulation.rollout import OpenLoop, run_open_loop
+from pliant.envs.simulation.signals import Sensing
+from pliant.envs.simulation.start import fill_histories
 from pliant.errors import ConfigurationError, RobotError, ShapeError, check_bounds, unknown_name
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
 
@@ -27,7 +30,7 @@ _PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
 _LARGEST = float(np.finfo(np.float64).max)
 
 Measurement = tuple[float, Array, Array]
-"""What the sensors took at one instant: time, the numbers in the order of the `StateLayout`, the command."""
+"""What the sensors took at one instant: time, the numbers in the order of `info.signals`, the command."""
 
 
 class Snapshot(NamedTuple):
@@ -48,6 +51,7 @@ class _Start(NamedTuple):
 
     physics: Array
     control: Array
+    sensordata: Array
     command: Array
     noise: np.random.Generator
 
@@ -55,8 +59,10 @@ class _Start(NamedTuple):
 class SimulatedRobot(Robot):
     """A `RobotModel` in MuJoCo. Time passes only in `send`: one period, in one `mj_step` call.
 
-    Measurements are taken once a period, so `read` returns the same state until the next `send`. Noise is white
-    and Gaussian: on every angle and speed (links and motors, but not the pivot of a lever) and every torque.
+    Measurements are taken once a period, so `read` returns the same state until the next `send`. Positions and
+    speeds are those of that instant; forces and accelerations, which MuJoCo finds in a step, those of the last
+    physics step, and so are the torques of joints without a law. Noise is white and Gaussian: on every angle and
+    speed (links and motors, but not the pivot of a lever) and every torque; `sensing` says more of single signals.
 
     Delays: `command_delay` shifts the whole command on its way to the joints, all columns alike; what runs
     inside a joint (spring, motor, PID) is never delayed, as on a machine whose bus is slow. MuJoCo's control
@@ -81,6 +87,8 @@ class SimulatedRobot(Robot):
         torque_noise: float = 0.0,
         command_delay: float = 0.0,
         sensor_delay: float = 0.0,
+        signals: Sequence[str] = (),
+        sensing: Mapping[str, Sensing] | None = None,
         randomisation: Randomisation | None = None,
         seed: int | None = None,
         backend: Backend | str | None = None,
@@ -95,6 +103,8 @@ class SimulatedRobot(Robot):
             torque_noise: standard deviation of torques, N·m.
             command_delay: s; a whole multiple of the model's time step.
             sensor_delay: s; a whole multiple of the period.
+            signals: what is read besides what the model says, as `RobotModel.signals`.
+            sensing: how well signals are measured, by name or pattern (`*/position`).
             randomisation: what is drawn anew at every reset; see `parameters`.
             seed: of noise and randomisation; None for another run every time.
             backend: see `pliant.actuators.install`.
@@ -102,12 +112,13 @@ class SimulatedRobot(Robot):
         Raises:
             ConfigurationError: period or delays are not such multiples; see also `compile_model`.
             OutOfBoundsError: a period, delay or noise that is negative or not finite; drawn values out of bounds.
-            UnknownNameError: the model's spec has no such compliant joint; a joint no such parameter to draw.
+            UnknownNameError: the model's spec has no such joint, site, sensor or keyframe, the robot no such
+                signal, or a joint no such parameter to draw.
         """
         conditions = Conditions(command_delay, sensor_delay, position_noise, velocity_noise, torque_noise)
-        self.plan = plan_robot(model, period, conditions, randomisation, backend)
+        self.compiled = compile_robot(model, period, conditions, randomisation, backend, signals, sensing)
         """What is fixed about it."""
-        self._info, self._model, self._columns = self.plan.info, self.plan.model, self.plan.columns
+        self._info, self._model, self._controls = self.compiled.info, self.compiled.model, self.compiled.controls
         self._low, self._high, self._rest = self._info.low, self._info.high, self._info.rest
         self._seed = seed
         self._values: Values = ()
@@ -137,7 +148,7 @@ class SimulatedRobot(Robot):
     @property
     def parameters(self) -> dict[str, float]:
         """What the last reset drew, by name (`link1/mass`, `elbow/k1`, `command_delay`, …), in SI units."""
-        return dict(zip(self.plan.family.names, self._values, strict=False))
+        return dict(zip(self.compiled.family.names, self._values, strict=False))
 
     def connect(self) -> None:
         """Put the robot at its start, with the noise seeded as at construction."""
@@ -165,18 +176,22 @@ class SimulatedRobot(Robot):
         self._prepare()
         start = self._bounded(self._rest if command is None else check_command(command, self._info))
         if position is not None:
-            position = finite_array(f"robot {self._info.name!r}: position", position, (len(self.plan.joints),))
+            position = finite_array(f"robot {self._info.name!r}: position", position, (len(self._info.joints),))
         if seed is not None:
             self._random = np.random.default_rng(seed)
-        self._vary(self.plan.family.draw(self._random))
+        self._vary(self.compiled.family.draw(self._random))
         mujoco.mj_resetData(self._model, self._data)
+        self._data.qpos[:] = self.compiled.qpos
         if position is not None:
-            self._data.qpos[self.plan.positions] = position
-        self._control[self._columns] = start
-        put_at_rest(self._model, self._data, self.plan.joints)
+            self._data.qpos[self.compiled.positions] = position
+        self._control[:] = self.compiled.control(start)
+        put_at_rest(self._model, self._data, self.compiled.joints)
+        if self.compiled.readings.remembering:
+            fill_histories(self._model, self._data)
         mujoco.mj_forward(self._model, self._data)
         self._data.qacc_warmstart[:] = 0.0  # as `mujoco.rollout` starts
-        self._start = _Start(self._simulation(_PHYSICS), self._control.copy(), start, copy.deepcopy(self._random))
+        physics, control, sensed = self._simulation(_PHYSICS), self._control.copy(), self._data.sensordata.copy()
+        self._start = _Start(physics, control, sensed, start, copy.deepcopy(self._random))
         self._trouble = None
         self._measure(start)
         return self.read()
@@ -190,7 +205,7 @@ class SimulatedRobot(Robot):
         if self._trouble is not None:
             raise RobotError(self._trouble)
         if self._newest is None:
-            self._newest = self.plan.layout.state(*self._measured[0])
+            self._newest = self.compiled.readings.state(*self._measured[0])
         return self._newest
 
     def read_into(self, signals: Array, command: Array) -> None:
@@ -222,10 +237,12 @@ class SimulatedRobot(Robot):
             raise RobotError(self._trouble)
         sent = np.array(command, dtype=np.float64)
         if sent.shape != self._low.shape or not self._give(
-            sent, self._low, self._high, self._columns, self._control
+            sent, self._low, self._high, self._controls, self.compiled.scale, self._control
         ):
             check_command(command, self._info)  # raises, and says why
-        mujoco.mj_step(self._model, self._data, self.plan.substeps)
+        mujoco.mj_step(self._model, self._data, self.compiled.substeps)
+        if self.compiled.readings.stale:
+            mujoco.mj_step1(self._model, self._data)
         self._measure(sent)
         return sent.copy()
 
@@ -281,17 +298,17 @@ class SimulatedRobot(Robot):
         rows = self._bounded(finite_array(what, command, (None, len(self._rest))))
         if models is not None and not models:
             raise ConfigurationError("rollout: the list of models is empty.")
-        control = np.tile(self._start.control, (len(rows), 1))
-        control[:, self._columns] = rows
-        run = OpenLoop(self._start.physics, self._start.control, control, self.plan.substeps)
-        time, signals = run_open_loop(models or [self._model], self.plan.joints, run)
-        measured = self.plan.layout.measure(signals)
-        if self.plan.family.noisy:
+        physics, control, sensordata, *_ = self._start
+        run = OpenLoop(physics, control, sensordata, self.compiled.control(rows))
+        time, measured = run_open_loop(models or [self._model], self.compiled, run)
+        if self.compiled.readings.biased:
+            measured += self.compiled.readings.bias + self.compiled.readings.drift * time[..., None]
+        if self._noisy:
             measured += self._deviations * copy.deepcopy(self._start.noise).standard_normal(measured.shape)
         sent = np.broadcast_to(np.vstack([self._start.command, rows]), (*time.shape, rows.shape[1]))
         late = np.maximum(np.arange(len(rows) + 1) - self._lag, 0)
         pick = (0, late) if models is None else (slice(None), late)
-        return self.plan.layout.state(time[pick], measured[pick], sent[pick])
+        return self.compiled.readings.state(time[pick], measured[pick], sent[pick])
 
     def run(self, commands: ArrayLike) -> State:
         """Run commands from the state of the last reset, every time, with new noise; see `rollout`.
@@ -325,7 +342,7 @@ class SimulatedRobot(Robot):
         """
         self._prepare()
         size = mujoco.mj_stateSize(self._model, _INTEGRATION)
-        drawn = len(self.plan.family.names)
+        drawn = len(self.compiled.family.names)
         if snapshot.integration.shape != (size,) or len(snapshot.parameters) != drawn:
             raise ShapeError(
                 f"robot {self._info.name!r}: a state is {size} numbers and {drawn} drawn parameters, the snapshot "
@@ -344,22 +361,22 @@ class SimulatedRobot(Robot):
         """What copies and other processes get: everything but what belongs to this very simulation."""
         own = ("_control", "_give", "_deliver", "_sensors")
         state = {name: value for name, value in vars(self).items() if name not in own}
-        return {**state, "plan": self.plan._replace(joints=())}
+        return {**state, "compiled": replace(self.compiled, joints=())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self.plan = recalled(self.plan)
+        self.compiled = recalled(self.compiled)
         self._attach()
 
     def _attach(self) -> None:
         """Look up what changes commands and measurements of this very simulation."""
         self._control = self._data.ctrl
         self._give, self._deliver = compiled(give), compiled(deliver)
-        self._sensors = Sensors(self._model, self._data, self.plan.joints, self.plan.layout)
+        self._sensors = Sensors(self._model, self._data, self.compiled.joints, self.compiled.readings)
 
     def _vary(self, values: Values) -> None:
         """Become the robot that was drawn; what is on its way through the sensors is lost."""
-        family, self._values = self.plan.family, values
+        family, self._values = self.compiled.family, values
         family.apply(values, {name: getattr(self._model, name) for name in family.fields})
         if family.derived:
             mujoco.mj_setConst(self._model, self._data)
@@ -367,7 +384,8 @@ class SimulatedRobot(Robot):
 
     def _set_conditions(self, conditions: Conditions) -> None:
         self._lag = round(conditions.sensor_delay / self._info.period)
-        self._deviations = self.plan.layout.deviations(*conditions[2:])
+        self._deviations = self.compiled.readings.deviations(*conditions[2:])
+        self._noisy = self.compiled.family.noisy or self.compiled.readings.noisy
         self._measured: deque[Measurement] = deque(maxlen=self._lag + 1)
 
     def _check_connected(self) -> None:
@@ -377,7 +395,7 @@ class SimulatedRobot(Robot):
     def _prepare(self) -> None:
         """Raise if not connected, and put the joints' callbacks back if someone removed or changed them."""
         self._check_connected()
-        install(self.plan.backend)
+        install(self.compiled.backend)
         self._attach()
 
     def _measure(self, command: Array) -> None:
@@ -386,7 +404,9 @@ class SimulatedRobot(Robot):
             self._trouble = diverged(self._info.name, self._data.time, self._sensors.counts)
             raise RobotError(self._trouble)
         values = self._sensors.values.copy()
-        if self.plan.family.noisy:
+        if self.compiled.readings.biased:
+            values += self.compiled.readings.bias + self.compiled.readings.drift * self._data.time
+        if self._noisy:
             values += self._deviations * self._random.standard_normal(values.size)
         self._measured.append((self._data.time, values, command))
         self._newest = None

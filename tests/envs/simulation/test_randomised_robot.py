@@ -104,4 +104,4 @@ def test_without_randomisation_nothing_is_drawn_or_reported():
     drawn = gymnasium.make("pliant/CompliantArm2-v0", robot={"randomisation": DRAWN})
     _, info = drawn.reset(seed=0)
     assert info == {"parameters": drawn.unwrapped.robot.parameters}
-    assert len(info["parameters"]) == len(drawn.unwrapped.robot.plan.family.names) == 11
+    assert len(info["parameters"]) == len(drawn.unwrapped.robot.compiled.family.names) == 11

@@ -6,11 +6,11 @@ import pytest
 
 from pliant.actuators import compile_model
 from pliant.envs import SimulatedRobot
-from pliant.envs.economy import contact_possible, economise
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.models.arm5 import arm5
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.models.two_link import two_link
+from pliant.envs.simulation.pruning import contact_possible, prune
 
 CONTACT = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
 
@@ -42,7 +42,7 @@ def test_the_robots_touch_nothing_and_move_the_same_without_contacts(build):
     plain = compile_model(build().spec)
     assert not contact_possible(plain)
     spared = compile_model(build().spec)
-    economise(spared)
+    prune(spared)
     states = []
     for model in (plain, spared):
         data = mujoco.MjData(model)
@@ -83,13 +83,13 @@ def test_what_stands_around_counts_likewise():
 def test_where_something_might_touch_contacts_stay(danger):
     model = pendulum(**danger)
     assert contact_possible(model)
-    economise(model)
+    prune(model)
     assert not model.opt.disableflags & CONTACT
 
 
 def test_a_robot_that_falls_on_the_floor_is_stopped_by_it():
     model = pendulum(floor=0.8, joint='range="-90 90" limited="true"')
-    economise(model)
+    prune(model)
     data = mujoco.MjData(model)
     data.qpos[0] = np.pi / 2
     mujoco.mj_step(model, data, 1000)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pliant.envs.vector.delay_line import DelayLine
+from pliant.envs.simulation.lines import DelayLine
 
 
 @pytest.mark.parametrize("longest", [0, 1, 3])

@@ -13,7 +13,7 @@ from pliant.actuators.layout import LAW_AT, TORQUE_LIMIT
 from pliant.envs.models.arm2 import arm2, arm2_joints
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.models.robot_model import RobotModel
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import (
     ConfigurationError,
     OutOfBoundsError,
@@ -84,7 +84,7 @@ def test_the_parameters_are_plain_data_that_describe_the_joints():
 
 def test_columns_and_readings_follow_the_order_of_the_robots_names():
     model = arm2()
-    turned = RobotModel("turned", arm2().spec, ("elbow", "shoulder"), model.end_effector)
+    turned = RobotModel("turned", arm2().spec, ("elbow", "shoulder"), model.end_effectors)
     here, there = connected(model), connected(turned)
     assert there.info.command_names == tuple(here.info.command_names[i] for i in (2, 3, 0, 1))
     commands = wave(here, 30)
@@ -96,7 +96,7 @@ def test_columns_and_readings_follow_the_order_of_the_robots_names():
 def test_a_joint_that_is_not_compliant_is_refused():
     model = arm2()
     with pytest.raises(UnknownNameError, match=r"wrist.*Valid: shoulder, elbow"):
-        SimulatedRobot(RobotModel("arm", model.spec, ("shoulder", "wrist"), model.end_effector))
+        SimulatedRobot(RobotModel("arm", model.spec, ("shoulder", "wrist"), model.end_effectors))
 
 
 @pytest.mark.parametrize(

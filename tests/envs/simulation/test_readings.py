@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 
 from pliant.envs.compiled import compiled
-from pliant.envs.measuring import collect, deliver, diverged, give
 from pliant.envs.models.rig1 import rig1
-from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.envs.simulation import SimulatedRobot
+from pliant.envs.simulation.readings import collect, deliver, diverged, give
+from pliant.envs.simulation.signals import JOINT, NOTHING, QPOS, QVEL, SENSOR
 from pliant.errors import RobotError
 
 LOW, HIGH = np.array([-1.0, 0.0]), np.array([1.0, 0.5])
@@ -15,27 +16,34 @@ both = pytest.mark.parametrize("run", [lambda function: function, compiled], ids
 @both
 def test_a_command_is_limited_and_given_to_its_actuators(run):
     command, control = np.array([-3.0, 0.2]), np.full(4, 9.0)
-    assert run(give)(command, LOW, HIGH, np.array([3, 1]), control)
+    assert run(give)(command, LOW, HIGH, np.array([3, 1]), np.array([0.5, 10.0]), control)
     np.testing.assert_array_equal(command, [-1.0, 0.2])
-    np.testing.assert_array_equal(control, [9.0, 0.2, 9.0, -1.0])
+    np.testing.assert_array_equal(control, [9.0, 2.0, 9.0, -0.5])
 
 
 @both
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_nothing_is_given_of_a_command_that_is_not_finite(run, bad):
     command, control = np.array([-3.0, bad]), np.full(2, 9.0)
-    assert not run(give)(command, LOW, HIGH, np.array([0, 1]), control)
+    assert not run(give)(command, LOW, HIGH, np.array([0, 1]), np.ones(2), control)
     np.testing.assert_array_equal(command, [-3.0, bad])
     np.testing.assert_array_equal(control, 9.0)
 
 
 @both
 def test_measurements_are_collected_in_their_order_and_checked(run):
-    order, values, none = np.array([2, 0]), np.zeros(2), np.zeros(3, dtype=np.int32)
-    assert run(collect)(np.array([1.0, np.nan, 3.0]), order, none, values)  # the NaN is not measured
-    np.testing.assert_array_equal(values, [3.0, 1.0])
-    assert not run(collect)(np.array([np.nan, 2.0, 3.0]), order, none, values)
-    assert not run(collect)(np.array([1.0, 2.0, 3.0]), order, np.array([0, 0, 1], dtype=np.int32), values)
+    source, index = np.array([JOINT, JOINT, QPOS, SENSOR, QVEL, NOTHING]), np.array([2, 0, 1, 0, 1, 0])
+    values, none = np.full(6, 9.0), np.zeros(3, dtype=np.int32)
+
+    def collected(signals, counts=none, sensordata=(8.0,)):
+        arrays = (np.array(signals), np.array([4.0, 5.0]), np.array([6.0, 7.0]), np.array(sensordata))
+        return run(collect)(*arrays, source, index, counts, values)
+
+    assert collected([1.0, np.nan, 3.0])  # the NaN is not measured
+    np.testing.assert_array_equal(values, [3.0, 1.0, 5.0, 8.0, 7.0, 0.0])
+    assert not collected([np.nan, 2.0, 3.0])
+    assert not collected([1.0, 2.0, 3.0], sensordata=[np.inf])
+    assert not collected([1.0, 2.0, 3.0], np.array([0, 0, 1], dtype=np.int32))
 
 
 @both

@@ -1,6 +1,6 @@
 import numpy as np
 
-from pliant.envs.vector.noise import NoiseStreams
+from pliant.envs.simulation.lines import NoiseStreams
 
 
 def test_streams_are_those_of_generators_asked_period_by_period():

@@ -10,7 +10,7 @@ from pliant.hardware.robot import Array
 _HINGE, _PLANE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtGeom.mjGEOM_PLANE)
 
 
-def economise(model: mujoco.MjModel) -> None:
+def prune(model: mujoco.MjModel) -> None:
     """Switch off, in a compiled model, what does not change a bit of the motion of its robot.
 
     Contacts, where nothing that moves can reach anything it could touch; the search for islands of bodies, where

@@ -8,13 +8,13 @@ from mujoco.batch import Batch, SimulationError
 from numpy.typing import NDArray
 
 from pliant.actuators import Backend, Mode, install
-from pliant.envs.measuring import diverged
 from pliant.envs.randomisation.family import Conditions, Values
-from pliant.envs.resting import resting_act
-from pliant.envs.simulated_robot import SimulatedRobot
-from pliant.envs.vector.delay_line import DelayLine
-from pliant.envs.vector.noise import NoiseStreams
-from pliant.envs.vector.sensors import BatchSensors
+from pliant.envs.simulation.lines import DelayLine, NoiseStreams
+from pliant.envs.simulation.native_readings import BatchSensors
+from pliant.envs.simulation.readings import diverged
+from pliant.envs.simulation.resting import resting_act
+from pliant.envs.simulation.simulated_robot import SimulatedRobot
+from pliant.envs.simulation.start import fill_histories
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.robot import Array
 
@@ -42,28 +42,31 @@ class SimulatedRobots:
         """
         check_bounds("number of robots", n, 1, 1e7)
         check_bounds("threads", threads, 0, 1e4)
-        self.info, self.plan, self._family, self._robot = robot.info, robot.plan, robot.plan.family, robot
+        self.info, self.compiled, self._robot = robot.info, robot.compiled, robot
+        self._family = self.compiled.family
         self._install()
         robot.connect()
         self.start, self._rest_control = robot.get_state().integration, robot.data.ctrl.tolist()
-        self._batch = Batch(self.plan.bare, n, threads)
+        self._batch = Batch(self.compiled.bare, n, threads)
         self.values: list[Values] = [()] * n
         """What was drawn of each robot, in the order of `names`."""
         self.names = self._family.names
         """Which parameters are drawn."""
-        self._qpos, self._control = self._batch.bind("qpos"), self._batch.bind("ctrl")
+        self._qpos, self._control, self._time = (self._batch.bind(name) for name in ("qpos", "ctrl", "time"))
         self._low, self._high = self.info.low, self.info.high
         self._expanded = {name: self._batch.expand(name) for name in self._family.fields}
         self._make_lines(n)
         self._sensors = BatchSensors(
             self._batch,
-            self.plan.joints,
-            self.plan.layout,
+            self.compiled.joints,
+            self.compiled.readings,
             self._in_force,
             self._expanded.get("actuator_user"),
         )
         self._deviations = np.zeros_like(self._sensors.values)
-        self._noise = NoiseStreams(*self._deviations.shape) if self._family.noisy else None
+        readings = self.compiled.readings
+        self._noise = NoiseStreams(*self._deviations.shape) if self._family.noisy or readings.noisy else None
+        self._stage = int(mujoco.mjtStage.mjSTAGE_VEL if readings.stale else mujoco.mjtStage.mjSTAGE_NONE)
         if not self.names:
             self._set_conditions(slice(None), self._family.conditions(()))
 
@@ -73,7 +76,7 @@ class SimulatedRobots:
         self._commands = DelayLine(n, self._control.shape[1], slowest) if slowest else None
         self._in_force = self._control if self._commands is None else np.zeros_like(self._control)
         lag = round(self._family.extremes.sensor_delay / self.info.period)
-        width = len(self.info.signals) + len(self.plan.columns)
+        width = len(self.info.signals) + len(self.compiled.controls)
         self._measured = DelayLine(n, width, lag) if lag else None
 
     def reset(self, index: Index, seeds: Sequence[int], positions: Array, signals: Array, command: Array) -> None:
@@ -88,11 +91,14 @@ class SimulatedRobots:
         """
         self._install()
         self._batch.reset(index, stage=int(mujoco.mjtStage.mjSTAGE_NONE))  # forgets its warnings
+        generators = [np.random.default_rng(seed) for seed in seeds]
         self._batch.state[index] = self.start
-        self._qpos[np.ix_(index, self.plan.positions)] = positions
+        self._qpos[np.ix_(index, self.compiled.positions)] = positions
         self._rest_motors(index, positions)
         if self.names or self._noise is not None:
-            self._draw(index, [np.random.default_rng(seed) for seed in seeds])
+            self._draw(index, generators)
+        if self.compiled.readings.uses_sensors:
+            self._sense(index)
         self._begin_lines(index)
         command[index] = self.info.rest
         signals[index] = self._measure(index)
@@ -111,15 +117,14 @@ class SimulatedRobots:
             The reasons why robots failed in this period, by number.
         """
         np.clip(command, self._low, self._high, out=command)
-        self._control[np.ix_(index, self.plan.columns)] = command[index]
+        self._control[np.ix_(index, self.compiled.controls)] = command[index] * self.compiled.scale
         failures = self._step(index)
         if self._commands is not None:
             self._commands.push(self._control)
             self._in_force[:] = self._commands.late()
         signals[index] = self._measure(index)
         for i in index[~self._sensors.sound[index]].tolist():
-            time = float(self._batch.bind("time")[i])
-            failures.setdefault(i, diverged(self.info.name, time, self._sensors.counts[i]))
+            failures.setdefault(i, diverged(self.info.name, float(self._time[i]), self._sensors.counts[i]))
         if self._measured is not None:
             self._measured.push(np.hstack([signals, command]))
             late = self._measured.late()
@@ -135,15 +140,15 @@ class SimulatedRobots:
         if joint not in self.info.joints:
             raise unknown_name("joint", joint, self.info.joints, f"robot {self.info.name!r}")
         value = check_bounds(f"external torque on joint {joint!r}", torque, -1e300, 1e300, "N·m")
-        self._batch.bind("qfrc_applied")[i, self.plan.model.joint(joint).dofadr[0]] = value
+        self._batch.bind("qfrc_applied")[i, self.compiled.model.joint(joint).dofadr[0]] = value
 
     def show(self, i: int) -> None:
         """Copy the state of robot i into the data of the original, to draw it."""
         state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
-        mujoco.mj_setState(self.plan.model, self._robot.data, self._batch.state[i], state)
+        mujoco.mj_setState(self.compiled.model, self._robot.data, self._batch.state[i], state)
 
     def _install(self) -> None:
-        if install(self.plan.backend) is Backend.PYTHON:
+        if install(self.compiled.backend) is Backend.PYTHON:
             raise ConfigurationError(
                 'many robots are stepped by mujoco.batch, which runs compiled joints only: use backend="native".'
             )
@@ -151,7 +156,8 @@ class SimulatedRobots:
     def _step(self, index: Index) -> dict[int, str]:
         """Step robots through a period; returns what MuJoCo raised, by robot."""
         try:
-            self._batch.step(index if len(index) < self._batch.nsim else None, nstep=self.plan.substeps)
+            which = index if len(index) < self._batch.nsim else None
+            self._batch.step(which, nstep=self.compiled.substeps, stage=self._stage)
         except SimulationError as error:
             name = self.info.name
             return {i: f"simulated robot {name!r} failed: {self._batch.error(i)}" for i in error.ids.tolist()}
@@ -161,9 +167,22 @@ class SimulatedRobots:
         """Return what the sensors of robots take now, noise included, (k, size)."""
         self._sensors.read(index)
         values = self._sensors.values[index]
+        readings = self.compiled.readings
+        if readings.biased:
+            values += readings.bias + readings.drift * self._time[index, None]
         if self._noise is not None:
             values += self._deviations[index] * self._noise.draw(index)
         return values
+
+    def _sense(self, index: Index) -> None:
+        """Compute what the sensors of robots read at their start, as if it had always been so."""
+        if self.compiled.readings.remembering:
+            for i in index.tolist():
+                model, data = self._batch.get_model(i), self._batch.get_data(i)
+                fill_histories(model, data)
+                mujoco.mj_getState(model, data, self._batch.state[i], int(mujoco.mjtState.mjSTATE_INTEGRATION))
+        self._batch.forward(index)
+        self._batch.bind("qacc_warmstart")[index] = 0.0
 
     def _draw(self, index: Index, random: Sequence[np.random.Generator]) -> None:
         """Draw robots' parameters, each from its own generator, which goes on as its noise."""
@@ -177,20 +196,21 @@ class SimulatedRobots:
             self._noise.restart(index, random)
 
     def _set_conditions(self, which: int | slice, conditions: Conditions) -> None:
-        self._deviations[which] = self.plan.layout.deviations(*conditions[2:])
+        self._deviations[which] = self.compiled.readings.deviations(*conditions[2:])
         if self._measured is not None:
             self._measured.lag[which] = round(conditions.sensor_delay / self.info.period)
 
     def _rest_motors(self, index: Index, positions: Array) -> None:
         """In mode 4 motors rest where the link is; in all others it makes no difference to them."""
-        model, act = self.plan.model, self._batch.bind("act")
-        for j, joint in enumerate(self.plan.joints):
+        model, act = self.compiled.model, self._batch.bind("act")
+        for joint in self.compiled.joints:
             if joint.description.mode is not Mode.MOTOR_TORQUES:
                 continue
             first = joint.actuators[0]
             at, size = (int(a[first]) for a in (model.actuator_actadr, model.actuator_actnum))
-            rest = [self._rest_control[actuator] for actuator in joint.actuators]
-            for i, position in zip(index.tolist(), positions[:, j].tolist(), strict=True):
+            rest = [self._rest_control[model.actuator_ctrladr[actuator]] for actuator in joint.actuators]
+            place = self.info.joints.index(joint.name)
+            for i, position in zip(index.tolist(), positions[:, place].tolist(), strict=True):
                 act[i, at : at + size] = resting_act(joint.description, position, rest)
 
     def _begin_lines(self, index: Index) -> None:
@@ -198,7 +218,7 @@ class SimulatedRobots:
         if self._commands is None:
             return
         delay = self._expanded.get("actuator_delay")
-        shared = self.plan.model.actuator_delay
+        shared = self.compiled.model.actuator_delay
         self._commands.lag[index] = self._command_lag(shared if delay is None else delay[index])
         self._commands.fill(index, self._control[index])
         self._in_force[index] = self._control[index]
@@ -208,6 +228,6 @@ class SimulatedRobots:
 
         It is the one given a step before, or as many steps as the delay is long.
         """
-        steps = np.maximum(np.ceil(delay / float(self.plan.model.opt.timestep) - 1e-6), 1.0)
-        lag: NDArray[np.intp] = (np.ceil(steps / self.plan.substeps) - 1.0).astype(np.intp)
-        return lag
+        steps = np.maximum(np.ceil(delay / float(self.compiled.model.opt.timestep) - 1e-6), 1.0)
+        lag: NDArray[np.intp] = (np.ceil(steps / self.compiled.substeps) - 1.0).astype(np.intp)
+        return np.repeat(lag, self.compiled.model.actuator_ctrlnum, axis=-1)

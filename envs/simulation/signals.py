@@ -1,0 +1,484 @@
+"""What a simulated robot reads: joints, motors, its base, its end effectors and any sensor of the model, by name.
+
+MuJoCo's own sensors measure everything that the joints' laws do not tell. They have a delay and a sampling period
+of their own, kept in the state of the simulation, and are computed in the same pass as the physics.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final, NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.actuators import JointOnModel
+from pliant.actuators.layout import SIGNALS
+from pliant.envs.models.robot_model import RobotModel
+from pliant.errors import ConfigurationError, check_bounds, unknown_name
+from pliant.hardware.robot import PER_JOINT, Array, Channel, State, joint_signals
+
+JOINT: Final = 0
+"""Source of a number: what the law of a joint tells, `layout.SIGNALS`, joint by joint …"""
+QPOS: Final = 1
+"""… positions of the simulation …"""
+QVEL: Final = 2
+"""… its speeds …"""
+SENSOR: Final = 3
+"""… its sensors …"""
+NOTHING: Final = 4
+"""… or 0."""
+
+BASE: Final = "base"
+_OURS: Final = "pliant/"
+_XYZ: Final = ("x", "y", "z")
+_WXYZ: Final = ("w", "x", "y", "z")
+_LARGEST = 1e9
+
+
+@dataclass(frozen=True)
+class Sensing:
+    """How well a signal is measured. All zero: perfectly, at the end of every period.
+
+    Raises:
+        OutOfBoundsError: a number is not finite, or one but bias and drift negative.
+        ConfigurationError: a phase without a period, or longer than it.
+    """
+
+    noise: float = 0.0
+    """Standard deviation of white noise, in the signal's unit."""
+    bias: float = 0.0
+    """Constant error."""
+    drift: float = 0.0
+    """Error that grows with the time since the reset, unit/s."""
+    delay: float = 0.0
+    """Age of what is read, s."""
+    period: float = 0.0
+    """Time from one sample to the next, in between which the reading stays, s; 0: in every physics step."""
+    phase: float = 0.0
+    """When the first sample is taken, s: sensors on one bus are read one after another."""
+
+    def __post_init__(self) -> None:
+        for name in ("noise", "delay", "period", "phase"):
+            check_bounds(f"sensing: {name}", getattr(self, name), 0.0, _LARGEST)
+        for name in ("bias", "drift"):
+            check_bounds(f"sensing: {name}", getattr(self, name), -_LARGEST, _LARGEST)
+        if self.phase and not self.phase < self.period:
+            raise ConfigurationError(
+                f"sensing: a phase of {self.phase:g} s needs a period that is longer; it is {self.period:g} s."
+            )
+
+    @property
+    def sampled(self) -> bool:
+        """Whether it needs a sensor with a memory."""
+        return self.delay > 0.0 or self.period > 0.0
+
+
+class _Kind(NamedTuple):
+    """What MuJoCo's sensors of a type measure."""
+
+    quantity: str
+    axes: tuple[str, ...]
+    unit: str
+    low: float = -math.inf
+    high: float = math.inf
+
+
+def _kinds() -> dict[int, _Kind]:
+    sensor = mujoco.mjtSensor
+    kinds = {
+        sensor.mjSENS_TOUCH: _Kind("touch", (), "N", 0.0),
+        sensor.mjSENS_ACCELEROMETER: _Kind("acceleration", _XYZ, "m/s²"),
+        sensor.mjSENS_VELOCIMETER: _Kind("velocity", _XYZ, "m/s"),
+        sensor.mjSENS_GYRO: _Kind("angular_velocity", _XYZ, "rad/s"),
+        sensor.mjSENS_FORCE: _Kind("force", _XYZ, "N"),
+        sensor.mjSENS_TORQUE: _Kind("torque", _XYZ, "N·m"),
+        sensor.mjSENS_MAGNETOMETER: _Kind("magnetic_field", _XYZ, "T"),
+        sensor.mjSENS_RANGEFINDER: _Kind("distance", (), "m", -1.0),
+        sensor.mjSENS_JOINTPOS: _Kind("position", (), "rad"),
+        sensor.mjSENS_JOINTVEL: _Kind("velocity", (), "rad/s"),
+        sensor.mjSENS_TENDONPOS: _Kind("length", (), "m"),
+        sensor.mjSENS_TENDONVEL: _Kind("velocity", (), "m/s"),
+        sensor.mjSENS_ACTUATORPOS: _Kind("length", (), "1"),
+        sensor.mjSENS_ACTUATORVEL: _Kind("velocity", (), "1/s"),
+        sensor.mjSENS_ACTUATORFRC: _Kind("force", (), "1"),
+        sensor.mjSENS_JOINTACTFRC: _Kind("torque", (), "N·m"),
+        sensor.mjSENS_TENDONACTFRC: _Kind("force", (), "N"),
+        sensor.mjSENS_BALLQUAT: _Kind("orientation", _WXYZ, "1", -1.0, 1.0),
+        sensor.mjSENS_BALLANGVEL: _Kind("angular_velocity", _XYZ, "rad/s"),
+        sensor.mjSENS_FRAMEPOS: _Kind("position", _XYZ, "m"),
+        sensor.mjSENS_FRAMEQUAT: _Kind("orientation", _WXYZ, "1", -1.0, 1.0),
+        sensor.mjSENS_FRAMEXAXIS: _Kind("x_axis", _XYZ, "1", -1.0, 1.0),
+        sensor.mjSENS_FRAMEYAXIS: _Kind("y_axis", _XYZ, "1", -1.0, 1.0),
+        sensor.mjSENS_FRAMEZAXIS: _Kind("z_axis", _XYZ, "1", -1.0, 1.0),
+        sensor.mjSENS_FRAMELINVEL: _Kind("velocity", _XYZ, "m/s"),
+        sensor.mjSENS_FRAMEANGVEL: _Kind("angular_velocity", _XYZ, "rad/s"),
+        sensor.mjSENS_FRAMELINACC: _Kind("acceleration", _XYZ, "m/s²"),
+        sensor.mjSENS_FRAMEANGACC: _Kind("angular_acceleration", _XYZ, "rad/s²"),
+        sensor.mjSENS_SUBTREECOM: _Kind("centre_of_mass", _XYZ, "m"),
+        sensor.mjSENS_SUBTREELINVEL: _Kind("velocity", _XYZ, "m/s"),
+        sensor.mjSENS_SUBTREEANGMOM: _Kind("angular_momentum", _XYZ, "kg·m²/s"),
+        sensor.mjSENS_E_POTENTIAL: _Kind("potential_energy", (), "J"),
+        sensor.mjSENS_E_KINETIC: _Kind("kinetic_energy", (), "J"),
+        sensor.mjSENS_CLOCK: _Kind("time", (), "s", 0.0),
+    }
+    return {int(kind): description for kind, description in kinds.items()}
+
+
+_KINDS: Final = _kinds()
+_FRAME: Final = tuple(
+    int(kind)
+    for kind in (
+        mujoco.mjtSensor.mjSENS_FRAMEPOS,
+        mujoco.mjtSensor.mjSENS_FRAMEQUAT,
+        mujoco.mjtSensor.mjSENS_FRAMELINVEL,
+        mujoco.mjtSensor.mjSENS_FRAMEANGVEL,
+    )
+)
+"""What is read of an end effector, in the world's frame."""
+_WRENCH: Final = (int(mujoco.mjtSensor.mjSENS_FORCE), int(mujoco.mjtSensor.mjSENS_TORQUE))
+_JOINT_SENSORS: Final = {
+    "position": mujoco.mjtSensor.mjSENS_JOINTPOS,
+    "velocity": mujoco.mjtSensor.mjSENS_JOINTVEL,
+    "torque": mujoco.mjtSensor.mjSENS_JOINTACTFRC,
+}
+_BASE: Final = (
+    *((f"position_{axis}", "m", QPOS, k) for k, axis in enumerate(_XYZ)),
+    *((f"orientation_{axis}", "1", QPOS, 3 + k) for k, axis in enumerate(_WXYZ)),
+    *((f"velocity_{axis}", "m/s", QVEL, k) for k, axis in enumerate(_XYZ)),
+    *((f"angular_velocity_{axis}", "rad/s", QVEL, 3 + k) for k, axis in enumerate(_XYZ)),
+)
+"""What a free joint holds: velocity in the world's frame, angular velocity in the body's."""
+
+
+class Offer(NamedTuple):
+    """A signal that a robot could be read for."""
+
+    group: str
+    """What it belongs to: the base, an end effector, a sensor."""
+    channel: Channel
+    sensor: str
+    """Of the model with our own sensors; empty for the base."""
+    place: int
+    """Which number of the sensor, or of `_BASE`."""
+
+
+def offers(model: RobotModel) -> list[Offer]:
+    """Return everything that could be read of a robot beyond its joints and motors, in a fixed order."""
+    found = []
+    if model.base is not None:
+        for k, (quantity, unit, _, _) in enumerate(_BASE):
+            limit = 1.0 if unit == "1" else math.inf
+            found.append(Offer(BASE, Channel(f"{BASE}/{quantity}", unit, -limit, limit), "", k))
+    for names, kinds in ((model.end_effectors, _FRAME), (model.force_torque, _WRENCH)):
+        for name in names:
+            for kind in kinds:
+                found += _of_sensor(name, f"{_OURS}{name}/{_KINDS[kind].quantity}", kind)
+    for sensor in model.spec.sensors:
+        if sensor.name and not sensor.name.startswith(_OURS):
+            found += _of_sensor(sensor.name, sensor.name, int(sensor.type), _size(sensor))
+    return found
+
+
+def _of_sensor(group: str, sensor: str, type_: int, size: int = 0) -> list[Offer]:
+    kind = _KINDS.get(type_)
+    if kind is None:
+        return [
+            Offer(group, Channel(f"{group}/{k}", "1", -math.inf, math.inf), sensor, k) for k in range(size or 1)
+        ]
+    names = [f"{group}/{kind.quantity}_{axis}" for axis in kind.axes] or [f"{group}/{kind.quantity}"]
+    return [Offer(group, Channel(name, kind.unit, kind.low, kind.high), sensor, k) for k, name in enumerate(names)]
+
+
+def _size(sensor: mujoco.MjsSensor) -> int:
+    try:
+        return int(sensor.get_data_size())
+    except (ValueError, mujoco.FatalError):
+        return int(sensor.dim)
+
+
+def choose(model: RobotModel, wanted: Sequence[str]) -> list[Offer]:
+    """Return the signals that are wanted, by the name of what they belong to, their own, or a pattern of it.
+
+    Raises:
+        UnknownNameError: nothing is called so.
+    """
+    known = offers(model)
+    for pattern in wanted:
+        if not any(_matches(pattern, offer) for offer in known):
+            groups = dict.fromkeys(offer.group for offer in known)
+            raise unknown_name("signal", pattern, groups, f"robot {model.name!r}")
+    return [offer for offer in known if any(_matches(pattern, offer) for pattern in wanted)]
+
+
+def _matches(pattern: str, offer: Offer) -> bool:
+    return pattern in (offer.group, offer.channel.name) or fnmatchcase(offer.channel.name, pattern)
+
+
+def check_names(model: RobotModel) -> None:
+    """Raise where the sites, the base or the joints that a robot names are not in its spec.
+
+    Raises:
+        UnknownNameError: no such site, body or joint.
+        ConfigurationError: a base that does not float; a name for two things; a joint that is no hinge or slide.
+    """
+    spec, where = model.spec, f"the model of robot {model.name!r}"
+    sites = [site.name for site in spec.sites]
+    for site in (*model.end_effectors.values(), *model.force_torque.values()):
+        if site not in sites:
+            raise unknown_name("site", site, [name for name in sites if name], where)
+    joints = {joint.name: joint for joint in spec.joints}
+    scalar = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    for name in model.joints:
+        if name not in joints:
+            raise unknown_name("joint", name, [name for name in joints if name], where)
+        if int(joints[name].type) not in scalar:
+            raise ConfigurationError(f"joint {name!r} of robot {model.name!r} is neither a hinge nor a slide.")
+    if model.base is not None:
+        bodies = {body.name: body for body in spec.bodies}
+        if model.base not in bodies:
+            raise unknown_name("body", model.base, [name for name in bodies if name], where)
+        free = int(mujoco.mjtJoint.mjJNT_FREE)
+        if free not in [int(joint.type) for joint in bodies[model.base].joints]:
+            raise ConfigurationError(f"body {model.base!r}, the base of robot {model.name!r}, has no free joint.")
+    groups = [BASE, *model.end_effectors, *model.force_torque, *(s.name for s in spec.sensors if s.name)]
+    for name in groups:
+        if groups.count(name) > 1 or name in model.joints:
+            raise ConfigurationError(
+                f"robot {model.name!r} calls two things {name!r}; joints, end effectors and sensors need names of "
+                "their own."
+            )
+
+
+def add_sensors(
+    spec: mujoco.MjSpec,
+    model: RobotModel,
+    chosen: Sequence[Offer],
+    compliant: Sequence[str],
+    sensing: Mapping[str, Sensing],
+) -> None:
+    """Add to a spec, a copy of the model's, the sensors that read what is wanted of it.
+
+    Args:
+        spec: changed.
+        model: whose it is.
+        chosen: signals beyond joints and motors.
+        compliant: joints whose laws tell their torque.
+        sensing: by signal, see `sensing_of`.
+    """
+    wanted = {offer.sensor for offer in chosen}
+    site = mujoco.mjtObj.mjOBJ_SITE
+    for sites, kinds in ((model.end_effectors, _FRAME), (model.force_torque, _WRENCH)):
+        for name, place in sites.items():
+            for kind in kinds:
+                sensor = f"{_OURS}{name}/{_KINDS[kind].quantity}"
+                if sensor in wanted:
+                    spec.add_sensor(name=sensor, type=mujoco.mjtSensor(kind), objtype=site, objname=place)
+    for joint in model.joints:
+        for quantity, kind in _JOINT_SENSORS.items():
+            sampled = sensing.get(f"{joint}/{quantity}", Sensing()).sampled
+            if sampled or (quantity == "torque" and joint not in compliant):
+                spec.add_sensor(
+                    name=f"{_OURS}{joint}/{quantity}",
+                    type=kind,
+                    objtype=mujoco.mjtObj.mjOBJ_JOINT,
+                    objname=joint,
+                )
+    step = float(spec.option.timestep)
+    signal_of = {offer.sensor: offer.channel.name for offer in chosen if offer.sensor}
+    for sensor in spec.sensors:
+        signal = signal_of.get(sensor.name, sensor.name.removeprefix(_OURS))
+        how = sensing.get(signal, Sensing())
+        if how.sampled:
+            sensor.delay = how.delay
+            sensor.interval = [how.period, how.phase - how.period if how.phase else 0.0]
+            sensor.nsample = max(math.ceil(how.delay / max(step, how.period) - 1e-9), 1) + 1
+
+
+def sensing_of(signals: Sequence[str], wanted: Mapping[str, Sensing], robot: str) -> dict[str, Sensing]:
+    """Return how each signal is measured that something is said of: the last pattern that matches it counts.
+
+    Raises:
+        UnknownNameError: a pattern that matches no signal.
+        ConfigurationError: no `Sensing`.
+    """
+    found: dict[str, Sensing] = {}
+    for pattern, how in wanted.items():
+        if not isinstance(how, Sensing):
+            raise ConfigurationError(f"sensing of {pattern!r} is {how!r}; a Sensing is needed.")
+        matching = [name for name in signals if fnmatchcase(name, pattern)]
+        if not matching:
+            raise unknown_name("signal", pattern, signals, f"the sensing of robot {robot!r}")
+        found |= dict.fromkeys(matching, how)
+    return found
+
+
+def check_sampled(sensing: Mapping[str, Sensing], chosen: Sequence[Offer], joints: Sequence[str]) -> None:
+    """Raise `ConfigurationError` where a signal that no sensor measures is to have a delay or period of its own.
+
+    All numbers of one sensor are sampled together; what is said of its first counts, and the others must agree.
+    """
+    sensors: dict[str, str] = {offer.channel.name: offer.sensor for offer in chosen if offer.sensor}
+    sensors |= {f"{joint}/{q}": f"{joint}/{q}" for joint in joints for q in _JOINT_SENSORS}
+    timing: dict[str, tuple[float, float, float]] = {}
+    for name, sensor in sensors.items():
+        how = sensing.get(name, Sensing())
+        own = (how.delay, how.period, how.phase)
+        if timing.setdefault(sensor, own) != own:
+            raise ConfigurationError(
+                f"signal {name!r} is of a sensor whose other numbers are sampled otherwise; name them together "
+                f"({name.rpartition('_')[0]}_*)."
+            )
+    for name, how in sensing.items():
+        if how.sampled and name not in sensors:
+            raise ConfigurationError(
+                f"signal {name!r} is read from the joint itself and cannot have a delay or period of its own; "
+                "positions, velocities and torques of joints, end effectors and sensors can. The robot's "
+                "sensor_delay holds for all."
+            )
+
+
+class Readings:
+    """Which numbers of a simulation make up what a robot reads, and in what order.
+
+    The motors are those that the simulation has: one or two of an elastic joint, none of a rigid one, whose drive
+    acts on the link itself.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        robot: RobotModel,
+        joints: Sequence[JointOnModel],
+        chosen: Sequence[Offer],
+        sensing: Mapping[str, Sensing],
+    ) -> None:
+        """Find everything in a compiled model.
+
+        Args:
+            model: compiled, with the sensors of `add_sensors`.
+            robot: its description.
+            joints: the compliant ones, in the order that their signals are read in.
+            chosen: see `choose`.
+            sensing: see `sensing_of`.
+        """
+        compliant = {joint.name: k for k, joint in enumerate(joints)}
+        count = [0 if joint.description.mode.rigid else joint.description.motors for joint in joints]
+        motors = [(j, m) for j in range(len(joints)) for m in range(count[j])]
+        self.motors = tuple(f"{joints[j].name}/{m + 1}" for j, m in motors)
+        """Motor names, `joint/1` and `joint/2`."""
+        places = [
+            _joint_place(model, name, quantity, compliant.get(name), sensing)
+            for quantity in PER_JOINT
+            for name in robot.joints
+        ]
+        per_motor = ("motor_position", "motor_velocity", "motor_torque", "spring_torque")
+        places += [(JOINT, _signal(j, f"{name}{m + 1}")) for name in per_motor for j, m in motors]
+        places += [_offer_place(model, robot, offer) for offer in chosen]
+        self.source: NDArray[np.int64] = np.array([source for source, _ in places], dtype=np.int64)
+        """Where each number comes from, (size,)."""
+        self.index: NDArray[np.int64] = np.array([index for _, index in places], dtype=np.int64)
+        """Which number it is there, (size,)."""
+        ends = np.cumsum([len(robot.joints)] * 4 + [len(motors)] * 4 + [len(chosen)]).tolist()
+        self._slices = [slice(a, b) for a, b in zip([0, *ends], ends, strict=False)]
+        self._pivots = np.array([m == 1 and joints[j].description.law.law.pivot for j, m in motors], dtype=bool)
+        self.channels = _channels(model, robot, self.motors, chosen)
+        """Names, units and bounds of the numbers."""
+        names = [channel.name for channel in self.channels]
+        told = [sensing.get(name, Sensing()) for name in names]
+        self._noise = np.array([how.noise for how in told])
+        self._named = np.array([name in sensing for name in names])
+        self.bias = np.array([how.bias for how in told])
+        """Constant error of each number, (size,)."""
+        self.drift = np.array([how.drift for how in told])
+        """Its growth, unit/s, (size,)."""
+        self.biased = bool(self.bias.any() or self.drift.any())
+        """Whether there is a constant or growing error at all."""
+        self.noisy = bool(self._noise.any())
+        """Whether a signal has noise of its own."""
+        stages = model.sensor_needstage[[i for i in range(model.nsensor) if self._reads(model, i)]]
+        self.uses_sensors = bool((self.source == SENSOR).any())
+        """Whether the simulation's sensors are read at all."""
+        self.stale = bool((stages < int(mujoco.mjtStage.mjSTAGE_ACC)).any())
+        """Whether they include such as must be computed anew at the end of a period."""
+        self.remembering = bool((model.sensor_history[:, 0] > 0).any())
+        """Whether sensors keep older samples in the state of the simulation."""
+
+    def _reads(self, model: mujoco.MjModel, sensor: int) -> bool:
+        first, size = int(model.sensor_adr[sensor]), int(model.sensor_dim[sensor])
+        index = self.index[self.source == SENSOR]
+        return bool(((index >= first) & (index < first + size)).any())
+
+    def measure(self, signals: Array, qpos: Array, qvel: Array, sensordata: Array) -> Array:
+        """Return the numbers, (…, size), of a simulation's arrays with the same leading axes."""
+        measured = np.zeros((*signals.shape[:-1], len(self.index)))
+        for source, array in ((JOINT, signals), (QPOS, qpos), (QVEL, qvel), (SENSOR, sensordata)):
+            here = self.source == source
+            measured[..., here] = array[..., self.index[here]]
+        return measured
+
+    def state(self, time: float | Array, measured: Array, command: Array) -> State:
+        """Return the state of what was measured; its arrays are views of `measured`, (…, size)."""
+        *parts, sensors = (measured[..., part] for part in self._slices)
+        return State._make((time, *parts, command, sensors))
+
+    def deviations(self, position: float, velocity: float, torque: float) -> Array:
+        """Standard deviations of the noise on each number, (size,).
+
+        What `Sensing` says of a signal takes the place of the three; without it the stiffness has none, nor has
+        the pivot of a lever, which is no motor angle, nor a sensor.
+        """
+        rotary = np.where(self._pivots, 0.0, 1.0)
+        joints = self._slices[0].stop
+        links = np.repeat([position, velocity, torque, 0.0], joints)
+        motors = np.outer([position, velocity, torque, torque], rotary).ravel()
+        sensors = np.zeros(len(self.index) - len(links) - len(motors))
+        return np.where(self._named, self._noise, np.concatenate([links, motors, sensors]))
+
+
+def _signal(joint: int, name: str) -> int:
+    return joint * len(SIGNALS) + SIGNALS.index(name)
+
+
+def _joint_place(
+    model: mujoco.MjModel, joint: str, quantity: str, compliant: int | None, sensing: Mapping[str, Sensing]
+) -> tuple[int, int]:
+    """Source and index of a joint's number."""
+    sampled = sensing.get(f"{joint}/{quantity}", Sensing()).sampled
+    if sampled or (compliant is None and quantity == "torque"):
+        return SENSOR, int(model.sensor(f"{_OURS}{joint}/{quantity}").adr[0])
+    if compliant is not None:
+        return JOINT, _signal(compliant, quantity)
+    if quantity == "position":
+        return QPOS, int(model.joint(joint).qposadr[0])
+    if quantity == "velocity":
+        return QVEL, int(model.joint(joint).dofadr[0])
+    return NOTHING, 0
+
+
+def _offer_place(model: mujoco.MjModel, robot: RobotModel, offer: Offer) -> tuple[int, int]:
+    if offer.sensor:
+        return SENSOR, int(model.sensor(offer.sensor).adr[0]) + offer.place
+    joint = int(model.body(robot.base).jntadr[0])
+    _, _, source, place = _BASE[offer.place]
+    first = model.jnt_qposadr[joint] if source == QPOS else model.jnt_dofadr[joint]
+    return source, int(first) + place
+
+
+def _channels(
+    model: mujoco.MjModel, robot: RobotModel, motors: Sequence[str], chosen: Sequence[Offer]
+) -> tuple[Channel, ...]:
+    """Names, units and bounds of everything that is read; a joint's range bounds its position."""
+    slide = int(mujoco.mjtJoint.mjJNT_SLIDE)
+    slides = {name: ("m", "N") for name in robot.joints if int(model.joint(name).type[0]) == slide}
+    found = []
+    for channel in joint_signals(robot.joints, motors, slides):
+        name, _, quantity = channel.name.rpartition("/")
+        if quantity == "position" and name in robot.joints and model.joint(name).limited[0]:
+            low, high = (float(bound) for bound in model.joint(name).range)
+            found.append(Channel(channel.name, channel.unit, low, high, min(max(0.0, low), high)))
+        else:
+            found.append(channel)
+    return (*found, *(offer.channel for offer in chosen))
