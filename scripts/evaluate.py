@@ -8,13 +8,13 @@ from omegaconf import DictConfig
 from rich.console import Console
 from rich.progress import track
 
+from pliant import command_line
 from pliant.errors import check_bounds
 from pliant.files import write_json
-from pliant.scripts import _app
-from pliant.scripts._environments import Env, make_environment, offered
-from pliant.scripts._evaluate_report import rate, write_report
-from pliant.scripts._evaluation import Episode, run_episode, summary
-from pliant.scripts._policies import find_policy, named_policy
+from pliant.training.environments import Env, make_environment, offered
+from pliant.training.evaluation import Episode, run_episode, summary
+from pliant.training.evaluation_report import rate, write_report
+from pliant.training.policies import find_policy, named_policy
 
 AS_BUILT, RANDOMISED = "as built", "randomised"
 
@@ -32,7 +32,7 @@ def run_all(config: DictConfig, env: Env, count: int, what: str, console: Consol
 
 def job(config: DictConfig) -> float:
     """Evaluate; write `metrics.json` and `report.html` into the run's folder. Returns the success rate."""
-    folder, console = _app.run_folder(), Console(soft_wrap=True)
+    folder, console = command_line.run_folder(), Console(soft_wrap=True)
     check_bounds("episodes", config.episodes, 1, 10**9)
     check_bounds("robots", config.robots, 0, 10**9)
     environments = {AS_BUILT: (make_environment(config), int(config.episodes))}
@@ -76,9 +76,9 @@ def show(name: str, found: dict[str, Any], console: Console) -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    with _app.explained_errors():
+    with command_line.explained_errors():
         sys.argv[1:] = named_policy(sys.argv[1:])
-    _app.run(job, "evaluate")
+    command_line.run(job, "evaluate")
 
 
 if __name__ == "__main__":

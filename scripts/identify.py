@@ -7,12 +7,12 @@ from typing import Any
 from omegaconf import DictConfig
 from rich.console import Console
 
+from pliant import command_line
 from pliant.controllers.identification import SOURCE, HeldOut, IdentificationResult, identify, leave_one_gain_out
 from pliant.controllers.pendulum_bench import Recording, load_recordings
 from pliant.errors import ConfigurationError, MissingExtraError
 from pliant.files import write_json
 from pliant.report import COLOURS, Report, figure
-from pliant.scripts import _app
 
 
 def _traces(report: Report, recordings: Sequence[Recording], result: IdentificationResult) -> None:
@@ -73,7 +73,7 @@ def write_report(
 def job(config: DictConfig) -> dict[str, Any]:
     """Identify, cross-validate, and write `servo.json`, `metrics.json` and `report.html`."""
     console = Console()
-    folder = _app.run_folder()
+    folder = command_line.run_folder()
     recordings = load_recordings(config.recordings)
     console.print(f"{len(recordings)} recordings of servo {recordings[0].servo}; identifying {config.model} …")
     gains = {recording.p_gain for recording in recordings}
@@ -111,7 +111,7 @@ def job(config: DictConfig) -> dict[str, Any]:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    _app.run(job, "identify")
+    command_line.run(job, "identify")
 
 
 if __name__ == "__main__":

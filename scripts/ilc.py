@@ -11,6 +11,7 @@ import numpy as np
 from omegaconf import DictConfig
 from rich.console import Console
 
+from pliant import command_line
 from pliant.conf.build import build
 from pliant.controllers import FeedForward, IterativeLearning, Learned, sample
 from pliant.controllers.trial import JointTrials
@@ -18,10 +19,9 @@ from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.robustness import Perturbation, replay
 from pliant.envs.simulated_robot import SimulatedRobot
 from pliant.errors import ConfigurationError, RobotError
+from pliant.experiments.ilc_report import write_report
 from pliant.files import write_json
 from pliant.hardware.robot import Array
-from pliant.scripts import _app
-from pliant.scripts._ilc_report import write_report
 
 _STATE = "learner.npz"
 
@@ -75,7 +75,7 @@ def job(config: DictConfig) -> dict[str, Any]:
     """Learn, write `feedforward.npz`, `metrics.json` and `report.html` into the run's folder."""
     started = time.perf_counter()
     console = Console()
-    folder = _app.run_folder()
+    folder = command_line.run_folder()
     model = build(config.robot.model, "robot.model")
     robot = SimulatedRobot(model, float(config.robot.period))
     motion = sample(build(config.trajectory, "trajectory"), robot.info.period)
@@ -145,7 +145,7 @@ def job(config: DictConfig) -> dict[str, Any]:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    _app.run(job, "ilc")
+    command_line.run(job, "ilc")
 
 
 if __name__ == "__main__":

@@ -7,12 +7,12 @@ from pathlib import Path
 from omegaconf import DictConfig
 from rich.console import Console
 
+from pliant import command_line
 from pliant.errors import check_bounds
-from pliant.scripts import _app
-from pliant.scripts._environments import Env, make_environment, offered
-from pliant.scripts._evaluation import Episode, run_episode, summary
-from pliant.scripts._film import film_format, save_film
-from pliant.scripts._policies import find_policy, named_policy
+from pliant.training.environments import Env, make_environment, offered
+from pliant.training.evaluation import Episode, run_episode, summary
+from pliant.training.policies import find_policy, named_policy
+from pliant.viewing.film import film_format, save_film
 
 
 def render_mode(config: DictConfig) -> str | None:
@@ -75,9 +75,9 @@ def _nothing() -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    with _app.explained_errors():
+    with command_line.explained_errors():
         sys.argv[1:] = named_policy(sys.argv[1:])
-    _app.run(job, "play")
+    command_line.run(job, "play")
 
 
 if __name__ == "__main__":

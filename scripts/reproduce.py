@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from pliant import command_line
 from pliant.conf.build import build
-from pliant.envs.experiments.experiment import Experiment
 from pliant.errors import ConfigurationError, PliantError, require_extra, unknown_name
+from pliant.experiments.documentation import write_docs
+from pliant.experiments.experiment import Experiment
+from pliant.experiments.report import Result, verdict, write_metrics, write_report
 from pliant.files import ensure_folder, write_npz
-from pliant.scripts import _app
-from pliant.scripts._reproduce_docs import write_docs
-from pliant.scripts._reproduce_results import Result, verdict, write_metrics, write_report
 
 _KEY = "experiment="
 _STYLES = {"agrees": "green", "differs": "red", "–": "dim"}
@@ -106,7 +106,7 @@ def show(results: Sequence[Result], console: Console) -> None:
 def job(config: DictConfig) -> None:
     """Run the experiments chosen; write data, figures, `metrics.json`, `report.html` and, if asked, the docs."""
     console = Console()
-    folder = _app.run_folder()
+    folder = command_line.run_folder()
     settings: Any = OmegaConf.to_container(config.experiments, resolve=True)
     experiments = {name: build(node, f"experiments.{name}") for name, node in config.experiments.items()}
     for name, experiment in experiments.items():
@@ -131,9 +131,9 @@ def job(config: DictConfig) -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    with _app.explained_errors():
+    with command_line.explained_errors():
         sys.argv[1:] = overrides(sys.argv[1:])
-    _app.run(job, "reproduce")
+    command_line.run(job, "reproduce")
 
 
 if __name__ == "__main__":

@@ -7,11 +7,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from pliant import command_line
 from pliant.errors import MissingFileError
 from pliant.files import write_json
-from pliant.scripts import _app
-from pliant.scripts._sweep import collect
-from pliant.scripts._sweep_report import Sweep, text, write_report
+from pliant.training.sweep_report import Sweep, text, write_report
+from pliant.training.sweeps import collect
 
 _EPILOG = """\
 A sweep is run by the verb that is varied, with --multirun:
@@ -51,7 +51,7 @@ def main() -> None:
     direction.add_argument("--minimise", action="store_true", help="the smallest is best")
     parser.add_argument("--open", action="store_true", help="show the report in a browser")
     options = parser.parse_args()
-    with _app.explained_errors():
+    with command_line.explained_errors():
         folder: Path = options.folder
         if not folder.is_dir():
             raise MissingFileError(f"sweep folder {folder} does not exist; looked from {Path.cwd()}.")

@@ -9,13 +9,14 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
+from pliant import command_line
 from pliant.controllers.feedforward import software_versions
 from pliant.errors import require_extra, unknown_name
 from pliant.files import plain, write_json
-from pliant.scripts import _app, _inheritance
-from pliant.scripts._environments import make_environment, offered, vector_environments
-from pliant.scripts._interruption import interruption
-from pliant.scripts._train_report import write_report
+from pliant.training import run_settings
+from pliant.training.environments import make_environment, offered, vector_environments
+from pliant.training.interruption import interruption
+from pliant.training.reports import write_report
 
 _OBJECTIVES = ("reward_mean", "success_rate", "length_mean")
 _PACKAGES = ("stable-baselines3", "sb3-contrib", "torch", "gymnasium")
@@ -25,7 +26,7 @@ def origin(config: DictConfig) -> dict[str, Any]:
     """Where a policy of this run comes from: written into its file, so that its environment can be made again."""
     overrides = list(HydraConfig.get().overrides.task)
     return {
-        "environment": _inheritance.of_groups(overrides, _inheritance.ENVIRONMENT),
+        "environment": run_settings.of_groups(overrides, run_settings.ENVIRONMENT),
         "algorithm": str(config.algo._target_),
         "seed": int(config.seed),
         "versions": software_versions(*_PACKAGES),
@@ -40,16 +41,16 @@ def job(config: DictConfig) -> float:
     """
     torch = require_extra("torch", "train", "pliant train")
     require_extra("stable_baselines3", "train", "pliant train")
-    from pliant.scripts._checkpoint import has_checkpoint, read_checkpoint
-    from pliant.scripts._learner import Learner
-    from pliant.scripts._loggers import make_logger
-    from pliant.scripts._training import Training
+    from pliant.training.checkpoints import has_checkpoint, read_checkpoint
+    from pliant.training.learner import Learner
+    from pliant.training.loggers import make_logger
+    from pliant.training.loop import Training
 
     if config.objective not in _OBJECTIVES:
         raise unknown_name("objective", config.objective, _OBJECTIVES)
     checkpoint = None if config.resume is None else read_checkpoint(Path(config.resume))
     torch.set_num_threads(int(config.threads))
-    folder, console = _app.run_folder(), Console()
+    folder, console = command_line.run_folder(), Console()
     settings: dict[str, Any] = plain(OmegaConf.to_container(config, resolve=True))
     example = make_environment(config)
     info = offered(example)
@@ -111,20 +112,20 @@ def finish(config: DictConfig, training: Any, robot: str, reason: str, settings:
 
 def resumed(arguments: list[str]) -> list[str]:
     """Return the command line with the settings of the run that it resumes, if any, put before its own."""
-    resume = _inheritance.value_of(arguments, "resume")
+    resume = run_settings.value_of(arguments, "resume")
     if resume is None:
         return arguments
     path = Path(resume)
     if path.suffix == ".zip" and not path.is_dir():
         path = path.parent.parent
-    return _inheritance.inherit(arguments, _inheritance.of_run(path))
+    return run_settings.inherit(arguments, run_settings.of_run(path))
 
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    with _app.explained_errors():
+    with command_line.explained_errors():
         sys.argv[1:] = resumed(sys.argv[1:])
-    _app.run(job, "train")
+    command_line.run(job, "train")
 
 
 if __name__ == "__main__":

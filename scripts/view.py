@@ -10,19 +10,19 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 import pliant.envs
+from pliant import command_line
 from pliant.conf.build import build
 from pliant.controllers import FeedForward
-from pliant.envs.experiments.experiment import Experiment
 from pliant.envs.rendering import RenderingError
 from pliant.envs.simulated_robot import SimulatedRobot
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
-from pliant.scripts import _app
-from pliant.scripts._environments import make_environment
-from pliant.scripts._film import film_format, save_film
-from pliant.scripts._policies import bare_word
-from pliant.scripts._screens import KEYS, Controls, FilmScreen, NativeScreen, Screen
-from pliant.scripts._shows import EnvironmentShow, MovementShow, Show, demonstrating, following, replaying
+from pliant.experiments.experiment import Experiment
 from pliant.scripts.reproduce import experiment_names
+from pliant.training.environments import make_environment
+from pliant.training.policies import bare_word
+from pliant.viewing.film import film_format, save_film
+from pliant.viewing.motions import EnvironmentShow, MovementShow, Show, demonstrating, following, replaying
+from pliant.viewing.screens import KEYS, Controls, FilmScreen, NativeScreen, Screen
 
 VIEWERS = ("native", "web", "offscreen")
 _MOTIONS = ("experiment", "environment", "feedforward", "trajectory")
@@ -102,7 +102,7 @@ def web_screen(robot: SimulatedRobot, controls: Controls, config: DictConfig) ->
     """Open the page; raises `RenderingError` if MuJoCo has no web viewer, or it cannot start."""
     port = int(check_bounds("port", config.port, 0, 65535))
     try:
-        from pliant.scripts._web_screen import WebScreen
+        from pliant.viewing.web_screen import WebScreen
     except ImportError as error:
         raise RenderingError(
             f"the web viewer is not in this MuJoCo ({error}). It comes with: pip install "
@@ -181,9 +181,9 @@ def job(config: DictConfig) -> None:
 def main() -> None:
     """Run the verb on the command line's arguments."""
     pliant.envs.register()
-    with _app.explained_errors():
+    with command_line.explained_errors():
         sys.argv[1:] = named_subject(sys.argv[1:])
-    _app.run(job, "view")
+    command_line.run(job, "view")
 
 
 if __name__ == "__main__":
