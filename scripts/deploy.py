@@ -1,7 +1,6 @@
 """Run what was learned on a machine: simulated, emulated or real."""
 
 import sys
-import webbrowser
 from typing import Any
 
 from omegaconf import DictConfig
@@ -16,7 +15,7 @@ from pliant.errors import ConfigurationError
 from pliant.hardware.recording import Recorder
 from pliant.hardware.safety import SafeRobot
 from pliant.hardware.stopping import StopKey
-from pliant.training.policies import deployed_policy
+from pliant.training.run_settings import deployed_policy
 
 
 def prepared(config: DictConfig, robot: SafeRobot, console: Console) -> Deployment:
@@ -48,10 +47,7 @@ def job(config: DictConfig) -> dict[str, Any]:
                 deployment.run(recorder, console)
             finally:
                 numbers, report = deployment.finish(folder, console)
-    if report is not None:
-        console.print(f"report: {report}", soft_wrap=True)
-        if config.report.open:
-            webbrowser.open(report.resolve().as_uri())
+    command_line.show_report(report, console, browse=config.report.open)
     if deployment.reason == "interrupted":
         raise SystemExit(130)
     return numbers

@@ -10,12 +10,13 @@ from pliant import command_line
 from pliant.controllers.policies import SB3Policy, export_onnx
 from pliant.controllers.policies.loading import policy_file
 from pliant.errors import ConfigurationError
-from pliant.training.policies import SANITY, bare_word
+from pliant.training.evaluation import WITHOUT_FILE
+from pliant.training.run_settings import bare_word
 
 
 def job(config: DictConfig) -> None:
     """Export a policy and print how well the file agrees with it."""
-    if config.policy in SANITY:
+    if config.policy in WITHOUT_FILE:
         raise ConfigurationError(f"the policy {config.policy!r} is not learned; there is nothing to export.")
     file = policy_file(config.policy)
     if file.suffix != ".zip":

@@ -9,9 +9,10 @@ from rich.console import Console
 
 from pliant import command_line
 from pliant.errors import check_bounds
-from pliant.training.environments import Env, make_environment, offered
-from pliant.training.evaluation import Episode, run_episode, summary
-from pliant.training.policies import find_policy, named_policy
+from pliant.training.environments import Env, make_environment, policy_info
+from pliant.training.evaluation import find_policy, run_episode
+from pliant.training.run_settings import named_policy
+from pliant.training.statistics import Episode, summary
 from pliant.viewing.film import film_format, save_film
 
 
@@ -40,7 +41,7 @@ def job(config: DictConfig) -> None:
     check_bounds("episodes", config.episodes, 1, 10**9)
     options = {} if mode is None else {"width": int(config.width), "height": int(config.height)}
     env = make_environment(config, mode, **options)
-    policy = find_policy(str(config.policy), offered(env), int(config.seed))
+    policy = find_policy(str(config.policy), policy_info(env), int(config.seed))
     frames: list[object] = []
     console.print(f"{'seed':>10}  {'reward':>9}  {'periods':>7}")
     try:

@@ -1,7 +1,6 @@
 """Sum a sweep or a search up: table, best run, parallel coordinates and learning curves."""
 
 import argparse
-import webbrowser
 from pathlib import Path
 
 from rich.console import Console
@@ -60,11 +59,7 @@ def main() -> None:
         console = Console(soft_wrap=True)
         show(sweep, console)
         write_json(folder / "summary.json", [job._asdict() for job in sweep.jobs])
-        report = write_report(sweep)
-        if report is not None:
-            console.print(f"report: {report}")
-            if options.open:
-                webbrowser.open(report.resolve().as_uri())
+        command_line.show_report(write_report(sweep), console, browse=options.open)
 
 
 if __name__ == "__main__":

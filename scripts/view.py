@@ -19,7 +19,7 @@ from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.experiments.experiment import Experiment
 from pliant.scripts.reproduce import experiment_names
 from pliant.training.environments import make_environment
-from pliant.training.policies import bare_word
+from pliant.training.run_settings import bare_word
 from pliant.viewing.film import film_format, save_film
 from pliant.viewing.motions import EnvironmentShow, MovementShow, Show, demonstrating, following, replaying
 from pliant.viewing.screens import KEYS, Controls, FilmScreen, NativeScreen, Screen

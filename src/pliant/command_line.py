@@ -1,13 +1,18 @@
-"""What the Hydra verbs share: composing the configuration, the run folder, and how errors reach the user."""
+"""What the verbs share: the configuration, the run folder, and how errors, reports and signals are handled."""
 
 import os
+import signal
 import sys
+import threading
+import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from omegaconf import DictConfig
+from rich.console import Console
 
 from pliant.errors import PliantError, require_extra
 
@@ -66,3 +71,48 @@ def run_folder() -> Path:
     from hydra.core.hydra_config import HydraConfig
 
     return Path(HydraConfig.get().runtime.output_dir)
+
+
+def show_report(report: Path | None, console: Console, *, browse: bool) -> None:
+    """Say where a report is, and open it in a browser if that is wanted; nothing where none was written."""
+    if report is None:
+        return
+    console.print(f"report: {report}", soft_wrap=True)
+    if browse:
+        webbrowser.open(report.resolve().as_uri())
+
+
+class Interruption:
+    """Whether somebody asked the run to stop."""
+
+    requested = False
+
+
+@contextmanager
+def interruption(announce: Callable[[], None]) -> Iterator[Interruption]:
+    """Note the first SIGINT or SIGTERM instead of dying of it; a second one raises `KeyboardInterrupt`.
+
+    So a run that is stopped, by Ctrl-C or by a scheduler, loses nothing.
+
+    Outside the main thread, where signals do not arrive, nothing is changed.
+
+    Args:
+        announce: called at the first signal.
+    """
+    state = Interruption()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if state.requested:
+            raise KeyboardInterrupt
+        state.requested = True
+        announce()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield state
+        return
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield state
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -27,7 +27,7 @@ from pliant.errors import ConfigurationError, MismatchError, MissingFileError, O
 from pliant.hardware.recording import Recorder, read_recording
 from pliant.hardware.safety import SafeRobot
 from pliant.scripts.deploy import prepared
-from pliant.training.policies import deployed_policy
+from pliant.training.run_settings import deployed_policy
 
 PERIOD = 0.02
 NO_GAP = ("~hardware.machine.randomisation", "hardware.goal_delay=0")
@@ -81,7 +81,7 @@ def test_the_same_policy_object_moves_the_simulated_and_the_emulated_arm_alike()
     }.items():
         safe, _ = machine(*overrides)
         runner = EpisodeRunner(safe, task, springs(), 0.5)
-        policy = policy or ControllerPolicy(Reaching(), runner.offered)
+        policy = policy or ControllerPolicy(Reaching(), runner.policy_info)
         with safe:
             traces[name] = np.array(runner.run(policy, 7).position)
         end(safe)
@@ -125,7 +125,7 @@ def test_what_a_task_desires_is_compared_with_the_instant_it_is_desired_at():
     safe, _ = machine("hardware=simulated")
     runner = EpisodeRunner(safe, Track(trajectory=MinimumJerk(0.0, 0.2, 0.4)), springs(), 0.1)
     with safe:
-        trace = runner.run(RandomPolicy(runner.offered, 0), 0)
+        trace = runner.run(RandomPolicy(runner.policy_info, 0), 0)
     reference = np.array(trace.reference)
     assert np.isnan(reference[0]).all(), "the first one is never observed"
     steps = np.arange(1, len(reference)) * PERIOD / 0.4
@@ -142,7 +142,7 @@ def short(stop_key, *overrides):
     safe, _ = machine("hardware=simulated", *overrides, stop_key=stop_key)
     task = Reach(duration=0.3, hold=0.3)
     runner = EpisodeRunner(safe, task, springs(), 0.1)
-    policy = ControllerPolicy(Reaching(), runner.offered)
+    policy = ControllerPolicy(Reaching(), runner.policy_info)
     twin = EpisodeRunner(machine("hardware=simulated")[0], task, (), 0.1)
     return PolicyDeployment(runner, policy, predict(policy, twin, (0, 1), safe.info.joints), {"policy": "p"})
 
@@ -201,13 +201,13 @@ def policy_file(tmp_path_factory):
     import pliant.envs
     from pliant.controllers.policies import SB3Policy
     from pliant.controllers.policy import PolicyInfo
-    from pliant.training.environments import offered
+    from pliant.training.environments import policy_info
 
     pliant.envs.register()
     env = gymnasium.make("pliant/CompliantArm2-v0", task=Reach(duration=0.4))
     model = sb3.PPO("MlpPolicy", env, seed=3, device="cpu", policy_kwargs={"net_arch": [8]})
     model.policy.action_net.weight.data *= 10
-    info = vars(offered(env)) | {
+    info = vars(policy_info(env)) | {
         "origin": {"environment": ["env=arm2", "env.options.period=0.02", "task=reach", "task.duration=0.4"]}
     }
     return SB3Policy(model, PolicyInfo(**info), None).save(tmp_path_factory.mktemp("policy") / "policy.zip")
@@ -275,12 +275,10 @@ def test_another_unit_is_refused(policy_file):
     from pliant.controllers.policies import load_policy
 
     safe, _ = machine("hardware=simulated")
-    offered = EpisodeRunner(safe, Reach(duration=0.4), springs(), 0.1).offered
-    degrees = tuple(
-        c if c.unit != "rad" else type(c)(c.name, "deg", c.low, c.high, c.rest) for c in offered.actions
-    )
+    info = EpisodeRunner(safe, Reach(duration=0.4), springs(), 0.1).policy_info
+    degrees = tuple(c if c.unit != "rad" else type(c)(c.name, "deg", c.low, c.high, c.rest) for c in info.actions)
     with pytest.raises(MismatchError, match="unit 'rad' in the file, 'deg' here"):
-        load_policy(policy_file, replace(offered, actions=degrees))
+        load_policy(policy_file, replace(info, actions=degrees))
 
 
 # The whole way

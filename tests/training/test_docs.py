@@ -7,7 +7,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from pliant.scripts import sweep
 from pliant.scripts.main import verbs
-from pliant.training.policies import bare_word
+from pliant.training.run_settings import bare_word
 
 
 def commands(root):

@@ -10,7 +10,7 @@ from stable_baselines3 import PPO
 from pliant.conf.build import LEARNED, build
 from pliant.envs.compliant import CompliantJointEnv
 from pliant.errors import ConfigurationError, UnknownNameError
-from pliant.training.environments import make_environment, offered, vector_environments
+from pliant.training.environments import make_environment, policy_info, vector_environments
 
 
 def configured(*overrides):
@@ -37,7 +37,7 @@ def registered():
 @pytest.mark.parametrize("task", ["reach", "track"])
 def test_every_choice_makes_an_environment_that_names_what_it_offers(env, joints, task):
     made = make_environment(configured(f"env={env}", f"task={task}"))
-    info = offered(made)
+    info = policy_info(made)
     assert info.joints == joints
     assert info.period == 0.02
     assert len(info.observations) == made.observation_space.shape[0]
@@ -46,7 +46,7 @@ def test_every_choice_makes_an_environment_that_names_what_it_offers(env, joints
 
 def test_the_options_reach_the_robot():
     made = make_environment(configured("env.options.period=0.01", "env.options.law=rigid", "env.options.mode=0"))
-    info = offered(made)
+    info = policy_info(made)
     assert info.period == 0.01
     assert info.actions[0].unit == "N·m"
     with pytest.raises(UnknownNameError, match="position_nois"):
@@ -152,7 +152,7 @@ def test_the_configuration_of_a_task_is_the_task_as_it_is(env, task):
         if dataclasses.is_dataclass(default):
             ours, default = repr(ours), repr(default)
         assert ours == default, field.name
-    assert offered(make_environment(config)).period == 0.02
+    assert policy_info(make_environment(config)).period == 0.02
 
 
 @pytest.mark.parametrize(

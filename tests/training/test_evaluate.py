@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from pliant.training.evaluation import Episode, summary
+from pliant.training.statistics import Episode, summary
 
 
 def test_it_says_how_good_a_policy_is_on_seeds_and_on_robots_that_differ(verb, trained, tmp_path):
@@ -77,25 +77,25 @@ def test_a_wrong_setting_is_explained(verb, arguments, message):
 
 def test_policies_of_one_environment_are_swept_and_others_run_by_themselves(trained, monkeypatch):
     from pliant.errors import ConfigurationError
-    from pliant.training import policies
+    from pliant.training import run_settings
 
-    single = policies.named_policy([f"policy={trained}"])
-    swept = policies.named_policy(["--multirun", f"policy={trained},{trained}"])
+    single = run_settings.named_policy([f"policy={trained}"])
+    swept = run_settings.named_policy(["--multirun", f"policy={trained},{trained}"])
     assert swept[-2:] == ["--multirun", f"policy={trained},{trained}"]
     assert swept[:-2] == single[:-1]
     made = iter([{"environment": ["task=reach"]}, {"environment": ["task=track"]}])
-    monkeypatch.setattr(policies, "made_for", lambda policy: next(made))
+    monkeypatch.setattr(run_settings, "made_for", lambda policy: next(made))
     with pytest.raises(ConfigurationError, match="different environments"):
-        policies.named_policy(["-m", "policy=a,b"])
+        run_settings.named_policy(["-m", "policy=a,b"])
 
 
 def test_ctrl_c_is_no_traceback(verb, monkeypatch):
-    from pliant.scripts import evaluate
+    from pliant.training import evaluation
 
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(evaluate, "run_episode", interrupted)
+    monkeypatch.setattr(evaluation, "run_episode", interrupted)
     status, _, err = verb("evaluate", "policy=zero")
     assert status == 130
     assert "interrupted" in err

@@ -6,8 +6,9 @@ from scipy.stats import binom
 
 from pliant.controllers.policies import ZeroPolicy
 from pliant.errors import OutOfBoundsError
-from pliant.training.environments import make_environment, offered, vector_environments
-from pliant.training.evaluation import Episode, hardest, run_episode, run_together, summary, wilson_interval
+from pliant.training.environments import make_environment, policy_info, vector_environments
+from pliant.training.evaluation import run_episode, run_together
+from pliant.training.statistics import Episode, hardest, summary, wilson_interval
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_a_summary_says_what_the_episodes_say():
 
 def test_the_same_seed_gives_the_same_episode_alone_and_together(config):
     env, environments = make_environment(config), vector_environments(config, 4)
-    policy = ZeroPolicy(offered(env))
+    policy = ZeroPolicy(policy_info(env))
     alone = [run_episode(policy, env, 100 + k) for k in range(4)]
     for _ in range(2):
         together = run_together(lambda seen: np.zeros((4, 2), np.float32), environments, 100)

@@ -1,8 +1,7 @@
 import pytest
 
 from pliant.errors import FileFormatError, MissingFileError
-from pliant.training.policies import bare_word
-from pliant.training.run_settings import inherit, of_groups, of_run, value_of
+from pliant.training.run_settings import bare_word, inherit, of_groups, of_run, value_of
 
 EARLIER = ["env=joint", "task=reach", "task.hold=0.5", "+env.options.extra=1", "steps=100", "seed=3"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pliant.controllers.policies import SB3Policy, load_policy, made_for
-from pliant.scripts import train
 from pliant.training.evaluation import HELD_OUT
+from pliant.training.run_settings import resumed
 
 
 @pytest.mark.slow
@@ -144,4 +144,4 @@ def test_help_shows_examples_and_settings(verb, capfd):
 
 
 def test_a_run_without_resume_is_left_as_it_is():
-    assert train.resumed(["steps=1"]) == ["steps=1"]
+    assert resumed(["steps=1"]) == ["steps=1"]

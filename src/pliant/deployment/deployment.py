@@ -1,19 +1,25 @@
-"""What all deployments share: the machine's way from its connection to its release, and what is told of it."""
+"""What all deployments share: the machine's way from connection to release, what is shown, and numbers."""
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
 from pliant.errors import ConfigurationError, PliantError
 from pliant.hardware.dynamixel.robot import DynamixelRobot
 from pliant.hardware.recording import Recorder, Timing
-from pliant.hardware.robot import State
+from pliant.hardware.robot import Array, State
 from pliant.hardware.safety import SafeRobot
+
+_REFRESH = 0.2
+"""Time between two looks at a run, s."""
 
 
 class Deployment(ABC):
@@ -81,7 +87,7 @@ def machine_numbers(robot: SafeRobot, times: Iterable[ArrayLike]) -> dict[str, A
         robot: the machine.
         times: of the rows of every run, each (n,), s; NaN where a run was cut short.
     """
-    measured = np.concatenate([np.zeros(0), *(np.diff(np.asarray(time, dtype=np.float64)) for time in times)])
+    measured = np.concatenate([np.zeros(0), *(np.diff(np.asarray(rows, dtype=np.float64)) for rows in times)])
     measured = measured[np.isfinite(measured)]
     return {
         "period_seconds": float(measured.mean()) if measured.size else None,
@@ -91,3 +97,34 @@ def machine_numbers(robot: SafeRobot, times: Iterable[ArrayLike]) -> dict[str, A
         "limited": robot.report.limited,
         "trips": list(robot.report.trips),
     }
+
+
+class Live:
+    """Shows how a run goes without holding it up."""
+
+    def __init__(self, progress: Progress, duration: float | None) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=duration, text="")
+        self._next = 0.0
+
+    def __call__(self, t: float, text: str) -> None:
+        """Show a text at `t` s of the run; most calls do nothing."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _REFRESH
+            self._progress.update(self._task, completed=t, text=text, refresh=True)
+
+
+@contextmanager
+def live(console: Console, duration: float | None = None) -> Iterator[Live]:
+    """A line that is refreshed a few times a second, by the loop itself; without a bar if the end is open."""
+    columns: list[ProgressColumn] = [] if duration is None else [BarColumn()]
+    columns += [TextColumn("{task.completed:5.1f} s  {task.fields[text]}"), TimeElapsedColumn()]
+    shown = console.is_terminal
+    with Progress(*columns, console=console, auto_refresh=False, transient=True, disable=not shown) as progress:
+        yield Live(progress, duration)
+
+
+def error_text(error: Array) -> str:
+    """Say the error of every joint, (joints,), rad."""
+    return f"error {'  '.join(f'{e:+.3f}' for e in error)} rad"

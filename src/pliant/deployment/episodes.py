@@ -16,8 +16,9 @@ from pliant.envs.tasks import Task
 from pliant.hardware.robot import Array, State
 from pliant.hardware.safety import SafeRobot
 from pliant.hardware.wrapper import RobotWrapper
-from pliant.training.environments import offered
-from pliant.training.evaluation import Episode, run_episode
+from pliant.training.environments import policy_info
+from pliant.training.evaluation import run_episode
+from pliant.training.statistics import Episode
 
 
 class Period(NamedTuple):
@@ -84,10 +85,10 @@ class _Tap(RobotWrapper):
 class _References:
     """Reads where a task wants the joints from what it adds to the observation."""
 
-    def __init__(self, offered: PolicyInfo) -> None:
-        seen = [channel.name for channel in offered.observations]
-        self._ahead = f"{offered.joints[0]}/desired_position" in seen
-        names = [f"{joint}/{'desired_position' if self._ahead else 'goal'}" for joint in offered.joints]
+    def __init__(self, info: PolicyInfo) -> None:
+        seen = [channel.name for channel in info.observations]
+        self._ahead = f"{info.joints[0]}/desired_position" in seen
+        names = [f"{joint}/{'desired_position' if self._ahead else 'goal'}" for joint in info.joints]
         self._columns = [seen.index(name) for name in names if name in seen]
         self._known = len(self._columns) == len(names)
         self._coming = np.full(len(names), np.nan)
@@ -111,7 +112,7 @@ class _Watched:
 
     def __init__(self, env: PliantEnv, tap: _Tap, trace: Trace, note: Callable[[Period], None]) -> None:
         self._env, self._tap, self._trace, self._note = env, tap, trace, note
-        self._references = _References(offered(env))
+        self._references = _References(policy_info(env))
 
     def reset(self, *, seed: int) -> tuple[Any, dict[str, Any]]:
         observation, info = self._env.reset(seed=seed)
@@ -162,9 +163,9 @@ class EpisodeRunner:
         self._env = PliantEnv(self._tap, task, settle=settle)
 
     @property
-    def offered(self) -> PolicyInfo:
+    def policy_info(self) -> PolicyInfo:
         """What the robot offers to a policy, through the task."""
-        return offered(self._env)
+        return policy_info(self._env)
 
     def run(self, policy: Policy, seed: int) -> Trace:
         """Run an episode; what made the robot fail, if something did, is in `Trace.episode`."""

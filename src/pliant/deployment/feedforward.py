@@ -11,9 +11,8 @@ from pliant.conf.build import build
 from pliant.controllers import FeedForward, IterativeLearning
 from pliant.controllers.learning import StopReason
 from pliant.controllers.trajectories import Motion
-from pliant.deployment.deployment import Deployment, machine_numbers
-from pliant.deployment.feedforward_report import write_report
-from pliant.deployment.live import error_text, live
+from pliant.deployment.deployment import Deployment, error_text, live, machine_numbers
+from pliant.deployment.reports import write_feedforward_report
 from pliant.deployment.trials import Continued, MachineTrials, Run
 from pliant.errors import ConfigurationError, MismatchError
 from pliant.files import write_json
@@ -139,7 +138,11 @@ class FeedForwardDeployment(Deployment):
             predicted = numbers["predicted_max_error_rad"]
             beside = "" if predicted is None else f" (simulation: {predicted:.4f} rad)"
             console.print(f"largest error {numbers['max_error_rad']:.4f} rad{beside}; results in {folder}")
-        report = write_report(folder, self.feedforward, self.runs, self.robot.info, numbers) if self.runs else None
+        report = (
+            write_feedforward_report(folder, self.feedforward, self.runs, self.robot.info, numbers)
+            if self.runs
+            else None
+        )
         return numbers, report
 
 

@@ -1,7 +1,7 @@
 """Deployment of a learned policy: matched with the machine, predicted by simulation, then played there."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,18 +13,16 @@ from rich.console import Console
 from pliant.conf.build import LEARNED, build
 from pliant.controllers.policies import load_policy, period_of
 from pliant.controllers.policy import Policy, PolicyInfo, fitted
-from pliant.deployment.deployment import Deployment, machine_numbers, timing
+from pliant.deployment.deployment import Deployment, Live, error_text, live, machine_numbers, timing
 from pliant.deployment.episodes import EpisodeRunner, Period, Trace
-from pliant.deployment.live import Live, error_text, live
-from pliant.deployment.policy_numbers import difference_numbers, outcome_numbers
-from pliant.deployment.policy_report import write_report
+from pliant.deployment.reports import write_policy_report
 from pliant.envs.simulated_robot import SimulatedRobot
 from pliant.errors import MismatchError, RobotError, check_bounds
 from pliant.files import write_json
 from pliant.hardware.recording import Recorder
+from pliant.hardware.robot import Array
 from pliant.hardware.safety import SafeRobot
-from pliant.training.evaluation import Episode
-from pliant.training.evaluation_report import rate
+from pliant.training.statistics import Episode, success_text, summary
 
 
 class Prediction(NamedTuple):
@@ -108,10 +106,12 @@ class PolicyDeployment(Deployment):
         write_json(folder / "metrics.json", numbers)
         if numbers["success_rate"] is not None:
             beside = f"(simulation: {numbers['predicted_success_rate']:.1%})"
-            console.print(f"{rate(numbers)} {beside}; results in {folder}", highlight=False, soft_wrap=True)
+            console.print(
+                f"{success_text(numbers)} {beside}; results in {folder}", highlight=False, soft_wrap=True
+            )
         if not any(trace.sent for trace in self.traces):
             return numbers, None
-        return numbers, write_report(folder, self.traces, self._prediction.traces, self.robot.info, numbers)
+        return numbers, write_policy_report(folder, self.traces, self._prediction.traces, self.robot.info, numbers)
 
 
 class _Note:
@@ -149,7 +149,7 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     settle, task = float(config.run.settle), build(config.task, "task", LEARNED)
     simulated = SimulatedRobot(build(config.robot.model, "robot.model"), robot.info.period)
     runner = EpisodeRunner(robot, task, simulated.plan.joints, settle)
-    policy = matched(str(config.policy), runner.offered)
+    policy = matched(str(config.policy), runner.policy_info)
     # Nobody waits for a simulation to hold still, or to walk home.
     safety = replace(robot.config, hold_time=0.0, return_to_rest=False)
     twin = EpisodeRunner(SafeRobot(simulated, safety), task, (), settle)
@@ -160,16 +160,16 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     return PolicyDeployment(runner, policy, prediction, facts)
 
 
-def matched(path: str, offered: PolicyInfo) -> Policy:
+def matched(path: str, info: PolicyInfo) -> Policy:
     """Return the policy of a file for what a machine offers.
 
     Raises as `load_policy`; a `MismatchError` says what to write where the period differs.
     """
     try:
-        return load_policy(path, offered)
+        return load_policy(path, info)
     except MismatchError as error:
         period = period_of(path)
-        if math.isclose(period, offered.period, rel_tol=1e-9):
+        if math.isclose(period, info.period, rel_tol=1e-9):
             raise
         raise MismatchError(
             f"{error}\nA policy brings its own period unless robot.period is given: leave that out, or write "
@@ -191,7 +191,7 @@ def predict(policy: Policy, runner: EpisodeRunner, seeds: Sequence[int], joints:
         RobotError: the robot fails or is stopped.
     """
     try:
-        alike = fitted(policy, runner.offered)
+        alike = fitted(policy, runner.policy_info)
     except MismatchError as error:
         raise MismatchError(
             f"the simulation that predicts is of another robot than the machine; choose that of the machine, "
@@ -219,3 +219,60 @@ def _print(console: Console, number: int, episode: Episode, predicted: Trace, pe
     assert predicted.episode is not None
     line = f"episode {number}: {verdict(episode, period)} (simulation: {verdict(predicted.episode, period)})"
     console.print(line, highlight=False, soft_wrap=True)
+
+
+def outcome_numbers(traces: Sequence[Trace], predicted: Sequence[Trace]) -> dict[str, Any]:
+    """Return what came of the finished episodes, with what was predicted of all, and of each.
+
+    Args:
+        traces: measured, of the first seeds of the prediction.
+        predicted: by simulation, all finished.
+    """
+    done, foretold = _episodes(traces), _episodes(predicted)
+    found = summary(foretold)
+    each = [
+        {
+            **ours._asdict(),
+            **{f"predicted_{name}": getattr(theirs, name) for name in ("reward", "length", "success")},
+        }
+        for ours, theirs in zip(done, foretold, strict=False)
+    ]
+    nothing: dict[str, Any] = {**dict.fromkeys(found), "episodes": 0, "failures": 0}
+    return {
+        **(summary(done) if done else nothing),
+        "predicted_success_rate": found["success_rate"],
+        "predicted_reward_mean": found["reward_mean"],
+        "each": each,
+    }
+
+
+def difference_numbers(
+    traces: Sequence[Trace], predicted: Sequence[Trace], joints: Sequence[str]
+) -> dict[str, Any]:
+    """Return the largest and the mean absolute difference between measured and predicted angles, rad.
+
+    Rows are compared period by period, as far as both episodes went.
+    """
+    differences = [np.abs(measured - simulated) for measured, simulated in common_rows(traces, predicted)]
+    if not differences:
+        return dict.fromkeys(
+            ("max_difference_rad", "max_difference_per_joint_rad", "mean_difference_per_joint_rad")
+        )
+    everything = np.concatenate(differences)
+    largest, mean = everything.max(axis=0).tolist(), everything.mean(axis=0).tolist()
+    return {
+        "max_difference_rad": max(largest),
+        "max_difference_per_joint_rad": dict(zip(joints, largest, strict=True)),
+        "mean_difference_per_joint_rad": dict(zip(joints, mean, strict=True)),
+    }
+
+
+def common_rows(traces: Sequence[Trace], predicted: Sequence[Trace]) -> Iterator[tuple[Array, Array]]:
+    """Yield measured and predicted positions, (n, joints), of each episode, as far as both went."""
+    for ours, theirs in zip(traces, predicted, strict=False):
+        if n := min(len(ours.position), len(theirs.position)):
+            yield np.array(ours.position[:n]), np.array(theirs.position[:n])
+
+
+def _episodes(traces: Sequence[Trace]) -> list[Episode]:
+    return [trace.episode for trace in traces if trace.episode is not None]

@@ -1,4 +1,4 @@
-"""From the configuration groups `env` and `task` to environments, one or many, and what they offer to a policy."""
+"""From the configuration groups `env` and `task` to environments, one or many."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,8 +45,8 @@ def make_environment(
     return env
 
 
-def offered(env: Env) -> PolicyInfo:
-    """Return what an environment offers to a policy."""
+def policy_info(env: Env) -> PolicyInfo:
+    """Return what an environment offers to a policy: names, units and bounds of what it observes and commands."""
     inner = env.unwrapped
     assert isinstance(inner, PliantEnv)  # as make_environment checks
     return PolicyInfo.of(inner.robot.info, inner.observations, inner.actions)

@@ -1,36 +1,90 @@
-"""How good a policy is: episodes from given seeds, and what can be said of all episodes from these few."""
+"""Running a policy's episodes: from given seeds, one after another or many at once."""
 
-import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from omegaconf import DictConfig
+from rich.console import Console
+from rich.progress import track
 
-from pliant.controllers.policy import Policy
+from pliant.controllers.policies import RandomPolicy, ZeroPolicy, load_policy
+from pliant.controllers.policy import Policy, PolicyInfo
 from pliant.errors import check_bounds
+from pliant.training.environments import Env, make_environment, policy_info
+from pliant.training.statistics import Episode
 
 TRAINING_CHECKS = 1_000_000
 """First seed of the evaluations during training, far from the training's own …"""
 HELD_OUT = 2_000_000
 """… and of those afterwards, on which nothing was selected."""
 
-_Z = 1.959964
-"""Standard normal quantile of 97.5 %."""
+AS_BUILT, RANDOMISED = "as built", "randomised"
+"""The conditions that a policy is evaluated under: its robot, and robots that differ from it."""
+
+WITHOUT_FILE: dict[str, Callable[[PolicyInfo, int], Policy]] = {
+    "zero": lambda info, seed: ZeroPolicy(info),
+    "random": RandomPolicy,
+}
+"""Policies that need no file, for a first look: from what an environment offers, and a seed."""
 
 
-class Episode(NamedTuple):
-    """What came of one episode."""
+def find_policy(name: str, info: PolicyInfo, seed: int) -> Policy:
+    """Return the policy of a file, a run's folder, or "zero" or "random", made ready for an environment.
 
-    seed: int
-    """What it was begun with; the same seed gives the same episode."""
-    reward: float
-    """Sum of its rewards."""
-    length: int
-    """Periods."""
-    success: bool
-    """Whether the task was done at its end."""
-    failure: str
-    """Why the robot failed; empty if it did not."""
+    Raises as `load_policy`.
+    """
+    return WITHOUT_FILE[name](info, seed) if name in WITHOUT_FILE else load_policy(name, info)
+
+
+def evaluate(config: DictConfig, console: Console) -> dict[str, list[Episode]]:
+    """Run the episodes that `pliant evaluate` is configured for.
+
+    Args:
+        config: with `policy`, `seed`, `episodes`, `robots` and what makes the environment.
+        console: shows how far it is.
+
+    Returns:
+        Episodes by condition: `AS_BUILT`, and `RANDOMISED` if robots that differ are asked for.
+    """
+    check_bounds("episodes", config.episodes, 1, 10**9)
+    check_bounds("robots", config.robots, 0, 10**9)
+    environments = {AS_BUILT: (make_environment(config), int(config.episodes))}
+    if config.robots:
+        varied = make_environment(config, randomisation=config.get("randomisation"))
+        environments[RANDOMISED] = (varied, int(config.robots))
+    return {name: _run_all(config, *pair, name, console) for name, pair in environments.items()}
+
+
+def evaluation_metrics(
+    config: DictConfig, conditions: Mapping[str, Sequence[Episode]], found: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the numbers of an evaluation.
+
+    Args:
+        config: of `pliant evaluate`.
+        conditions: episodes by condition.
+        found: their `summary` by condition.
+    """
+    return {
+        "policy": str(config.policy),
+        "task": str(config.task._target_).rpartition(".")[2],
+        "seed": int(config.seed),
+        **found[AS_BUILT],
+        **{f"{name}_randomised": value for name, value in found.get(RANDOMISED, {}).items()},
+        "each": {name: [episode._asdict() for episode in episodes] for name, episodes in conditions.items()},
+    }
+
+
+def _run_all(config: DictConfig, env: Env, count: int, what: str, console: Console) -> list[Episode]:
+    """Run a policy's episodes in one environment, and close it."""
+    seed = int(config.seed)
+    try:
+        policy = find_policy(str(config.policy), policy_info(env), seed)
+        shown = track(range(count), what, console=console, transient=True, disable=not console.is_terminal)
+        return [run_episode(policy, env, seed + k) for k in shown]
+    finally:
+        env.close()
 
 
 def run_episode(policy: Policy, env: Any, seed: int, each: Callable[[], None] = lambda: None) -> Episode:
@@ -73,55 +127,6 @@ def run_together(decide: Callable[[Any], Any], environments: Any, seed: int) -> 
             episode = Episode(seed + int(k), float(total[k]), length, *_outcome(infos[k]))
             found.setdefault(int(k), episode)  # later episodes are of no account
     return [found[k] for k in sorted(found)]
-
-
-def summary(episodes: Sequence[Episode]) -> dict[str, Any]:
-    """Return what can be said of a policy from some of its episodes.
-
-    Mean and standard deviation of the reward, its extremes, the mean length, and the success rate with its 95 %
-    confidence interval.
-    """
-    rewards = np.array([episode.reward for episode in episodes])
-    successes = sum(episode.success for episode in episodes)
-    low, high = wilson_interval(successes, len(episodes))
-    return {
-        "episodes": len(episodes),
-        "reward_mean": float(rewards.mean()),
-        "reward_deviation": float(rewards.std(ddof=1)) if len(rewards) > 1 else 0.0,
-        "reward_lowest": float(rewards.min()),
-        "reward_highest": float(rewards.max()),
-        "length_mean": float(np.mean([episode.length for episode in episodes])),
-        "success_rate": successes / len(episodes),
-        "success_rate_low": low,
-        "success_rate_high": high,
-        "failures": sum(bool(episode.failure) for episode in episodes),
-    }
-
-
-def wilson_interval(successes: int, n: int) -> tuple[float, float]:
-    """Return the 95 % confidence interval of a probability, from successes among n independent trials.
-
-        (p + z²/2n ± z·√(p(1 − p)/n + z²/4n²)) / (1 + z²/n),   p = successes/n, z = 1.96
-
-    Right also near 0 and 1, where the normal approximation p ± z·√(p(1 − p)/n) has no width.
-
-    Source: Wilson 1927, J. Am. Stat. Assoc. 22(158), 209–212.
-
-    Raises:
-        OutOfBoundsError: no trials, or more successes than trials.
-    """
-    check_bounds("number of episodes", n, 1, 10**12)
-    check_bounds("number of successes", successes, 0, n)
-    share, square = successes / n, _Z**2 / n
-    middle = share + square / 2
-    half = _Z * math.sqrt(share * (1 - share) / n + square / (4 * n))
-    low, high = (middle - half) / (1 + square), (middle + half) / (1 + square)
-    return (0.0 if successes == 0 else low), (1.0 if successes == n else high)
-
-
-def hardest(episodes: Iterable[Episode], count: int = 5) -> list[Episode]:
-    """Return the episodes with the lowest rewards, failed ones first, to be looked at."""
-    return sorted(episodes, key=lambda episode: (episode.success, episode.reward))[:count]
 
 
 def _outcome(info: dict[str, Any]) -> tuple[bool, str]:

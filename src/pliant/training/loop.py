@@ -1,32 +1,43 @@
-"""A run of `pliant train`: the loop of learning, looking and saving, and its stop.
+"""A run of `pliant train`: the loop of learning, evaluating and saving, and what came of it.
 
 Needs stable-baselines3; imported by the verb.
 """
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
-from pliant.errors import ConfigurationError, OutOfBoundsError
-from pliant.files import write_bytes
-from pliant.training.checkpoints import write_checkpoint
-from pliant.training.evaluation import TRAINING_CHECKS, run_together, summary
-from pliant.training.interruption import Interruption
+from pliant.command_line import Interruption
+from pliant.controllers.feedforward import software_versions
+from pliant.errors import ConfigurationError, OutOfBoundsError, unknown_name
+from pliant.files import plain, write_bytes
+from pliant.training.checkpoints import read_checkpoint, write_checkpoint
+from pliant.training.environments import make_environment, policy_info, vector_environments
+from pliant.training.evaluation import TRAINING_CHECKS, run_together
 from pliant.training.learner import Learner
+from pliant.training.loggers import make_logger
+from pliant.training.run_settings import ENVIRONMENT, of_groups
+from pliant.training.statistics import summary
 
 POLICY = "policy.zip"
 """The best policy of a run, in its folder."""
+
+_OBJECTIVES = ("reward_mean", "success_rate", "length_mean")
+"""What a search can be for."""
+_PACKAGES = ("stable-baselines3", "sb3-contrib", "torch", "gymnasium")
+"""What a policy comes to depend on; their versions are written into its file."""
 
 
 class _Stop(Exception):  # noqa: N818  not an error
@@ -55,6 +66,38 @@ class Training:
     """The file of the best policy so far."""
     saved: int = -1
     """Step of the newest checkpoint."""
+
+    @classmethod
+    def begin(cls, config: DictConfig, overrides: Sequence[str], folder: Path, console: Console) -> Self:
+        """Build everything that a run needs, and go on from a checkpoint if the configuration says so.
+
+        Args:
+            config: of `pliant train`.
+            overrides: that the configuration was composed with, for the policy's file.
+            folder: of the run.
+            console: where it is told how far the run is.
+
+        Raises:
+            PliantError: a setting is wrong, a package is missing, or the checkpoint does not fit.
+        """
+        if config.objective not in _OBJECTIVES:
+            raise unknown_name("objective", config.objective, _OBJECTIVES)
+        checkpoint = None if config.resume is None else read_checkpoint(Path(config.resume))
+        torch.set_num_threads(int(config.threads))
+        settings: dict[str, Any] = plain(OmegaConf.to_container(config, resolve=True))
+        example = make_environment(config)
+        info = policy_info(example)
+        example.close()
+        learner = Learner(config, info)
+        checks = vector_environments(config, int(config.evaluation.episodes))
+        training = cls(learner, checks, config, folder, console, _origin(config, overrides))
+        if checkpoint is not None:
+            training.go_on(learner.restore(checkpoint), checkpoint.best)
+            console.print(f"going on from step {learner.steps:,} of {config.resume}")
+        logger = make_logger(config.logging.to, folder, settings, settings["logging"]["options"])
+        learner.model.set_logger(logger)
+        console.print(f"{'steps':>10}  {'success':>8}  {'reward':>9}   {'':8} {'periods':>7}")
+        return training
 
     def __post_init__(self) -> None:
         for name in ("evaluation", "checkpoint"):
@@ -137,6 +180,33 @@ class Training:
         write_checkpoint(self.folder, checkpoint, int(self.config.checkpoint.keep))
         self.saved = self.learner.steps
 
+    def close(self) -> None:
+        """Close what it logs to, and its environments."""
+        self.learner.model.logger.close()
+        self.learner.environments.close()
+        self.checks.close()
+
+    def metrics(self, reason: str) -> dict[str, Any]:
+        """Return the numbers of the run.
+
+        Args:
+            reason: as `run` returned it.
+        """
+        best, config = self.best, self.config
+        assert best is not None
+        return {
+            "reason": reason,
+            "robot": self.learner.info.robot,
+            "task": str(config.task._target_).rpartition(".")[2],
+            "algorithm": str(config.algo._target_).rpartition(".")[2],
+            "seed": int(config.seed),
+            "steps": self.learner.steps,
+            "seconds": self.seconds,
+            **{name: best[name] for name in _OBJECTIVES},
+            "best": best,
+            "evaluations": self.evaluations,
+        }
+
     def _decide(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
         actions, _ = self.learner.model.predict(self.learner.normalise(observation), deterministic=True)
         return np.asarray(actions)
@@ -176,6 +246,16 @@ class _Callback(BaseCallback):  # type: ignore[misc]
         rate = (self.num_timesteps - self._since[1]) / max(seconds, 1e-9)
         self._progress.update(self._bar, completed=self.num_timesteps, rate=rate)
         return True
+
+
+def _origin(config: DictConfig, overrides: Sequence[str]) -> dict[str, Any]:
+    """Where a policy of a run comes from: written into its file, so that its environment can be made again."""
+    return {
+        "environment": of_groups(overrides, ENVIRONMENT),
+        "algorithm": str(config.algo._target_),
+        "seed": int(config.seed),
+        "versions": software_versions(*_PACKAGES),
+    }
 
 
 def _due(steps: int, last: int | None, every: int) -> bool:

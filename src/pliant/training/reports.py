@@ -1,6 +1,6 @@
-"""The report of `pliant train`: the learning curve, and how to look at what was learned."""
+"""The reports of `pliant train` and `pliant evaluate`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +8,13 @@ import numpy as np
 
 from pliant.errors import MissingExtraError
 from pliant.report import COLOURS, Report, figure
+from pliant.training.statistics import Episode, hardest, success_text
+
+Conditions = Mapping[str, Sequence[Episode]]
+"""Episodes by the condition they were run under."""
 
 
-def write_report(folder: Path, metrics: dict[str, Any], settings: dict[str, Any]) -> Path | None:
+def write_training_report(folder: Path, metrics: dict[str, Any], settings: dict[str, Any]) -> Path | None:
     """Write `report.html`; returns its path, or None (and says so) where the extra `report` is missing."""
     best = metrics["best"]
     report = Report(
@@ -20,7 +24,7 @@ def write_report(folder: Path, metrics: dict[str, Any], settings: dict[str, Any]
     )
     try:
         report.heading("Learning curve")
-        _curve(report, metrics["evaluations"])
+        _learning_curve(report, metrics["evaluations"])
     except MissingExtraError as error:
         print(f"no report: {error}")
         return None
@@ -46,7 +50,7 @@ def flat(settings: Any, prefix: str = "") -> Sequence[tuple[str, object]]:
     ]
 
 
-def _curve(report: Report, evaluations: Sequence[dict[str, Any]]) -> None:
+def _learning_curve(report: Report, evaluations: Sequence[dict[str, Any]]) -> None:
     steps = np.array([e["steps"] for e in evaluations])
     with figure(rows=2, height=5.0, sharex=True) as (drawing, axes):
         above, below = axes.flat
@@ -67,3 +71,39 @@ def _curve(report: Report, evaluations: Sequence[dict[str, Any]]) -> None:
             "Above: success rate with its 95 % confidence interval. Below: mean reward of an episode, ± one "
             "standard deviation.",
         )
+
+
+def write_evaluation_report(
+    folder: Path, policy: str, conditions: Conditions, found: Mapping[str, dict[str, Any]]
+) -> Path | None:
+    """Write `report.html`; returns its path, or None (and says so) where the extra `report` is missing."""
+    report = Report(
+        f"Evaluation of {policy}", "; ".join(f"{name}: {success_text(found[name])}" for name in conditions)
+    )
+    try:
+        report.heading("Rewards")
+        _rewards(report, conditions)
+    except MissingExtraError as error:
+        print(f"no report: {error}")
+        return None
+    report.heading("Numbers")
+    quantities = list(next(iter(found.values())))
+    report.table(("quantity", *conditions), [(q, *(found[name][q] for name in conditions)) for q in quantities])
+    report.heading("The hardest episodes")
+    rows = [(name, *episode) for name, episodes in conditions.items() for episode in hardest(episodes)]
+    report.table(("robot", *Episode._fields), rows)
+    report.text("To see one on the robot as it is: pliant play POLICY episodes=1 seed=SEED")
+    return report.save(folder / "report.html")
+
+
+def _rewards(report: Report, conditions: Conditions) -> None:
+    with figure(height=3.2) as (drawing, axes):
+        (ax,) = axes.flat
+        everything = np.array([episode.reward for episodes in conditions.values() for episode in episodes])
+        edges = np.histogram_bin_edges(everything, bins=30)
+        for k, (name, episodes) in enumerate(conditions.items()):
+            rewards = [episode.reward for episode in episodes]
+            ax.hist(rewards, bins=edges.tolist(), color=COLOURS[k], alpha=0.6, label=name)
+        ax.set(xlabel="reward of an episode", ylabel="episodes")
+        ax.legend()
+        report.figure(drawing, "Rewards of the episodes.")
