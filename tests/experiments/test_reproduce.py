@@ -22,9 +22,10 @@ from pliant.errors import (
 )
 from pliant.experiments.documentation import replaced, write_docs
 from pliant.experiments.experiment import Claim, Experiment, Outcome
-from pliant.experiments.report import Result, verdict, write_metrics, write_report
+from pliant.experiments.reproduction import Result, experiment_names, run_experiments, verdict
+from pliant.experiments.reproduction_report import write_metrics, write_report
 from pliant.report import figure
-from pliant.scripts.reproduce import experiment_names, overrides, run_all, selected, show
+from pliant.scripts.reproduce import overrides, selected, show
 
 FAST = ("step", "steps2")
 OURS = ("step", "chirp", "steps2", "sine2", "ilc")
@@ -191,7 +192,7 @@ def test_a_wrong_setting_is_explained_before_anything_runs(pliant, tmp_path, arg
 
 def test_one_that_cannot_be_run_does_not_stop_the_others(tmp_path, capsys):
     experiments = {"bad": Fake("the arm is lost."), "good": Fake()}
-    results, failures = run_all(experiments, {"bad": {}, "good": {}}, tmp_path, Console())
+    results, failures = run_experiments(experiments, {"bad": {}, "good": {}}, tmp_path, Console())
     assert [result.name for result in results] == ["good"]
     assert str(failures["bad"]) == "the arm is lost."
     assert "could not be run: the arm is lost." in capsys.readouterr().out
@@ -258,7 +259,9 @@ def test_a_missing_extra_is_one_experiment_that_cannot_be_run(tmp_path):
         def run(self):
             raise MissingExtraError('needs mink. Install it with: pip install "pliant[kinematics]"')
 
-    results, failures = run_all({"heavy": Heavy(), "good": Fake()}, {"heavy": {}, "good": {}}, tmp_path, Console())
+    results, failures = run_experiments(
+        {"heavy": Heavy(), "good": Fake()}, {"heavy": {}, "good": {}}, tmp_path, Console()
+    )
     assert len(results) == 1
     assert "pip install" in str(failures["heavy"])
 
@@ -270,7 +273,7 @@ def test_ctrl_c_keeps_what_was_run(tmp_path, capsys):
 
     names = ("first", "endless", "last")
     experiments = dict(zip(names, (Fake(), Endless(), Fake()), strict=True))
-    results, failures = run_all(experiments, {name: {} for name in names}, tmp_path, Console())
+    results, failures = run_experiments(experiments, {name: {} for name in names}, tmp_path, Console())
     assert [result.name for result in results] == ["first"]
     assert failures == {}
     assert "interrupted" in capsys.readouterr().out

@@ -4,7 +4,6 @@ import pytest
 from pliant.controllers import FeedForward
 from pliant.envs.rendering import OffscreenRenderer, RenderingError
 from pliant.training.environments import make_environment
-from pliant.viewing.film import save_film
 
 
 @pytest.fixture
@@ -87,18 +86,6 @@ def test_a_policy_that_is_none_is_refused(verb, tmp_path):
     assert "damaged or not a policy" in verb("play", "policy.zip")[2]
     (tmp_path / "policy.zip").unlink()
     assert "holds nothing learned" in verb("play", tmp_path)[2]
-
-
-def frames():
-    return [np.full((48, 65, 3), 20 * k, np.uint8) for k in range(10)]
-
-
-@pytest.mark.parametrize(("name", "mark"), [("film.webp", b"WEBP"), ("film.mp4", b"ftyp")])
-def test_a_film_is_of_the_format_its_name_asks_for(tmp_path, name, mark):
-    pytest.importorskip("PIL" if name.endswith("webp") else "imageio_ffmpeg")
-    path = save_film(tmp_path / "films" / name, frames(), 50.0)
-    assert mark in path.read_bytes()[:16]
-    assert [p.name for p in path.parent.iterdir()] == [name]
 
 
 def test_a_film_shows_what_was_played(verb, tmp_path):

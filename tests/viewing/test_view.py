@@ -16,11 +16,11 @@ from pliant.conf.build import build
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.simulated_robot import SimulatedRobot
 from pliant.errors import ConfigurationError, PliantError, UnknownNameError
+from pliant.experiments.reproduction import experiment_names
 from pliant.experiments.step import StepResponse
-from pliant.scripts.reproduce import experiment_names
-from pliant.scripts.view import job, make_show, named_subject, watch
-from pliant.viewing.motions import MovementShow, demonstrating, demonstration
-from pliant.viewing.screens import Controls, free_camera
+from pliant.scripts.view import chosen_motion, job, named_subject
+from pliant.viewing.motions import LoopedMovement, demonstration, demonstration_movement
+from pliant.viewing.screens import Controls, free_camera, watch
 
 SPEC = importlib.util.spec_from_file_location("browser", Path(__file__).with_name("browser.py"))
 browser = importlib.util.module_from_spec(SPEC)
@@ -174,7 +174,7 @@ import numpy as np
 from hydra import compose, initialize_config_module
 from PIL import Image
 from pliant.envs.rendering import RenderingError
-from pliant.scripts.reproduce import experiment_names
+from pliant.experiments.reproduction import experiment_names
 from pliant.scripts.view import job
 names = experiment_names()
 for name in names:
@@ -206,13 +206,13 @@ def test_every_experiment_can_be_filmed(tmp_path):
     assert f"{len(experiment_names())} films" in done.stdout
 
 
-def test_a_show_is_the_motion_of_its_experiment_and_begins_again_after_it():
+def test_what_is_shown_is_the_motion_of_its_experiment_and_begins_again_after_it():
     experiment = StepResponse(duration=0.3)
     expected = [state.position[0] for state in experiment.movement("sea_soft").states()]
-    show, shown = MovementShow(experiment.movement("sea_soft")), []
+    motion, shown = LoopedMovement(experiment.movement("sea_soft")), []
     for _ in range(2 * len(expected)):
-        shown.append(float(show.robot.data.qpos[0]))
-        show.advance()
+        shown.append(float(motion.robot.data.qpos[0]))
+        motion.advance()
     np.testing.assert_array_equal(shown, 2 * expected)
 
 
@@ -228,9 +228,9 @@ def test_the_pages_commands_show_a_robot(words):
         pytest.importorskip("mink")
     pliant.envs.register()
     with initialize_config_module("pliant.conf", version_base="1.3"):
-        show = make_show(compose("view", overrides=named_subject(words)))
-    show.advance()
-    assert show.robot.data.time > 0.0
+        motion = chosen_motion(compose("view", overrides=named_subject(words)))
+    motion.advance()
+    assert motion.robot.data.time > 0.0
 
 
 @pytest.mark.parametrize("name", experiment_names())
@@ -270,16 +270,16 @@ class Screen:
 
 def test_space_pauses_and_backspace_begins_again():
     robot, controls = SimulatedRobot(arm2()), Controls()
-    show = MovementShow(demonstrating(robot))
+    motion = LoopedMovement(demonstration_movement(robot))
     screen = Screen(["", "", "Space", "", "Space", "", "Backspace", "", ""], controls, robot)
-    watch(show, screen, controls, 0.6)
+    watch(motion, screen, controls, 0.6)
     np.testing.assert_allclose(screen.times, [0.0, 0.01, 0.02, 0.02, 0.02, 0.03, 0.04, 0.0, 0.01])
 
 
 def test_a_quick_robot_is_not_drawn_after_every_period():
     controls, movement = Controls(), StepResponse().movement()
     screen = Screen([""] * 4, controls, movement.robot)
-    watch(MovementShow(movement), screen, controls, 1.0)
+    watch(LoopedMovement(movement), screen, controls, 1.0)
     np.testing.assert_allclose(screen.times, [0.0, 0.017, 0.034, 0.051])
 
 

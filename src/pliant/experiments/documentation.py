@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pliant.errors import FileFormatError
-from pliant.experiments.report import Result, verdict
+from pliant.experiments.reproduction import Result, verdict
 from pliant.files import ensure_folder, existing_file, write_bytes
 
 INDEX = "index.md"

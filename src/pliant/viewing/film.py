@@ -1,4 +1,4 @@
-"""Films of an environment, in the format that the file's name asks for."""
+"""Films of a simulation, in the format that the file's name asks for."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,8 +10,13 @@ from numpy.typing import NDArray
 from pliant.errors import require_extra, unknown_name
 from pliant.files import ensure_folder, write_bytes
 from pliant.report import animation
+from pliant.viewing.motions import LoopedMotion
+from pliant.viewing.screens import Controls, FilmScreen, periods_per_image
 
 Frames = Sequence[NDArray[np.uint8]]
+
+_RATE = 25.0
+"""Images of a film of a motion per second."""
 
 
 def save_film(path: Path, frames: Frames, rate: float) -> Path:
@@ -37,6 +42,38 @@ def film_format(path: Path) -> Callable[[Path, Frames, float], Path]:
     module, extra, write = _FORMATS[path.suffix]
     require_extra(module, extra, f"a film in {path.suffix}")
     return write
+
+
+def film_motion(
+    motion: LoopedMotion, path: Path, controls: Controls, *, duration: float, speed: float, width: int, height: int
+) -> Path:
+    """Write a motion as a film; returns its file.
+
+    Args:
+        motion: what is filmed.
+        path: as for `save_film`.
+        controls: whether gauges are drawn.
+        duration: of the motion, s.
+        speed: of the film, in times real time.
+        width: of the images, pixels.
+        height: of the images, pixels.
+
+    Raises:
+        RenderingError: MuJoCo finds no OpenGL here.
+        PliantError: as `save_film`.
+    """
+    film_format(path)
+    period = motion.robot.info.period
+    screen = FilmScreen(motion.robot, controls, width, height)
+    periods = periods_per_image(motion, speed, _RATE)
+    try:
+        for k in range(round(duration / period)):
+            if k % periods == 0:
+                screen.show()
+            motion.advance()
+    finally:
+        screen.close()
+    return save_film(path, screen.frames, speed / (periods * period))
 
 
 def _mp4(path: Path, frames: Frames, rate: float) -> Path:

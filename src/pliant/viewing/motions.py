@@ -1,4 +1,4 @@
-"""What `pliant view` shows: a simulated robot and who commands it."""
+"""Motions to be watched: a simulated robot and who commands it, beginning again at the end."""
 
 import math
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _SWEEP = 18.0
 """… and of the sweep of the preset."""
 
 
-class Show(Protocol):
+class LoopedMotion(Protocol):
     """A motion that can be watched."""
 
     robot: SimulatedRobot
@@ -39,7 +39,7 @@ class Show(Protocol):
         """Let one period pass; at the end, begin again."""
 
 
-class MovementShow:
+class LoopedMovement:
     """A robot that moves; at the end it begins again."""
 
     def __init__(self, movement: Movement) -> None:
@@ -59,7 +59,7 @@ class MovementShow:
             self.restart()
 
 
-class EnvironmentShow:
+class LoopedEnvironment:
     """An environment whose robot is commanded as in a demonstration; every episode begins where its task says."""
 
     def __init__(self, env: Any, seed: int) -> None:
@@ -122,13 +122,13 @@ class Demonstration:
         return demonstration(self.channels, t)
 
 
-def demonstrating(robot: SimulatedRobot) -> Movement:
+def demonstration_movement(robot: SimulatedRobot) -> Movement:
     """The demonstration, without end."""
     channels = robot.info.command
     return Movement(robot, Demonstration(channels), math.inf, before=demonstration(channels, 0.0))
 
 
-def following(robot: SimulatedRobot, trajectory: Trajectory) -> Movement:
+def trajectory_movement(robot: SimulatedRobot, trajectory: Trajectory) -> Movement:
     """A robot that gets a trajectory as the first reference of each joint, the others at rest.
 
     Raises:
@@ -143,7 +143,7 @@ def following(robot: SimulatedRobot, trajectory: Trajectory) -> Movement:
     return _open_loop(robot, JointTrials(robot).robot_command(motion.position))
 
 
-def replaying(robot: SimulatedRobot, feedforward: FeedForward) -> Movement:
+def feedforward_movement(robot: SimulatedRobot, feedforward: FeedForward) -> Movement:
     """What was learned, replayed; raises `MismatchError` on a robot that it does not fit."""
     return _open_loop(robot, feedforward.arranged(robot.info).command)
 

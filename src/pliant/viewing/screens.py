@@ -1,11 +1,12 @@
-"""Where a simulation is shown: MuJoCo's window, or images for a film. The browser is in `_web_screen`.
+"""Where a simulation is shown: MuJoCo's window, images for a film, or the browser (see `web_screen`).
 
 A screen is drawn anew by `show`, keeps to nobody's time, and hands what its user presses to the `Controls`.
 """
 
 import os
+import time
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import mujoco
 import numpy as np
@@ -13,10 +14,17 @@ from numpy.typing import NDArray
 
 from pliant.envs.rendering import OffscreenRenderer, RenderingError, add_shapes, update_positions
 from pliant.envs.simulated_robot import SimulatedRobot
+from pliant.viewing.motions import LoopedMotion
 from pliant.viewing.overlay import Overlay
+
+if TYPE_CHECKING:
+    from pliant.viewing.web_screen import WebScreen
 
 KEYS = {"Space": "pause and go on", "Backspace": "begin again", "Enter": "show or hide the gauges"}
 """What a user can press in a window or a browser, and what it does."""
+
+_REFRESH = 60.0
+"""Images on a screen per second, at most."""
 
 _GLFW = {32: "Space", 259: "Backspace", 257: "Enter", 335: "Enter"}
 """The keys in GLFW's numbers, which MuJoCo's window reports."""
@@ -138,6 +146,46 @@ class FilmScreen:
     def close(self) -> None:
         """Release the OpenGL context."""
         self._renderer.close()
+
+
+def open_web_screen(robot: SimulatedRobot, controls: Controls, port: int, *, browse: bool) -> "WebScreen":
+    """Open a page; raises `RenderingError` if MuJoCo has no web viewer, or it cannot start.
+
+    Args:
+        robot: what is shown.
+        controls: what keys change.
+        port: where to listen; 0: the first free one.
+        browse: whether to open the page in a browser.
+    """
+    try:
+        from pliant.viewing.web_screen import WebScreen
+    except ImportError as error:
+        raise RenderingError(
+            f"the web viewer is not in this MuJoCo ({error}). It comes with: pip install "
+            '"mujoco>=4.0" mujoco-studio websockets. Or use viewer=native or viewer=offscreen.'
+        ) from error
+    return WebScreen(robot, controls, port, browse=browse)
+
+
+def watch(motion: LoopedMotion, screen: Screen, controls: Controls, speed: float) -> None:
+    """Run a motion at `speed` times real time until its screen is closed."""
+    periods = periods_per_image(motion, speed, _REFRESH)
+    step = periods * motion.robot.info.period / speed
+    due = time.monotonic()
+    while screen.show():
+        if controls.again:
+            controls.again = False
+            motion.restart()
+        elif not controls.paused:
+            for _ in range(periods):
+                motion.advance()
+        due = max(due + step, time.monotonic() - step)  # what is late is not caught up with
+        time.sleep(max(due - time.monotonic(), 0.0))
+
+
+def periods_per_image(motion: LoopedMotion, speed: float, rate: float) -> int:
+    """How many periods of the robot pass from one image to the next."""
+    return max(round(speed / rate / motion.robot.info.period), 1)
 
 
 def _move_camera(camera: mujoco.MjvCamera, there: mujoco.MjvCamera) -> None:

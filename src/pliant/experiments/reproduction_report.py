@@ -1,12 +1,12 @@
-"""What came of reproduced experiments, and its files: data, figures, `metrics.json` and `report.html`."""
+"""The files of reproduced experiments: figures, `metrics.json` and `report.html`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pliant.errors import MissingExtraError, PliantError
-from pliant.experiments.experiment import Experiment, Outcome
+from pliant.errors import MissingExtraError
+from pliant.experiments.reproduction import Failures, Picture, Result
 from pliant.files import write_bytes, write_json
 from pliant.report import Report, svg
 
@@ -15,47 +15,6 @@ if TYPE_CHECKING:
 
 _PNG_RESOLUTION = 150
 """Of the figures' PNG copies, dots per inch."""
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure or picture of an experiment."""
-
-    file: str
-    """`NAME_1.svg`, …"""
-    content: bytes
-    caption: str
-
-
-@dataclass(frozen=True)
-class Result:
-    """An experiment that was run."""
-
-    name: str
-    experiment: Experiment
-    outcome: Outcome
-    settings: Mapping[str, Any]
-    seconds: float
-    pictures: list[Picture] = field(default_factory=list)
-
-    @property
-    def compared(self) -> int:
-        """Number of claims that can be compared."""
-        return sum(claim.holds is not None for claim in self.outcome.claims)
-
-    @property
-    def agreeing(self) -> int:
-        """Number of claims that hold."""
-        return sum(bool(claim.holds) for claim in self.outcome.claims)
-
-
-Failures = Mapping[str, PliantError]
-"""Why an experiment could not be run, by name."""
-
-
-def verdict(holds: bool | None) -> str:
-    """A claim's verdict in a word."""
-    return "–" if holds is None else "agrees" if holds else "differs"
 
 
 @dataclass
