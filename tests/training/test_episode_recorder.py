@@ -27,7 +27,7 @@ def test_episodes_go_on_to_the_last_bit_in_other_environments(steps):
     original.seed(5)
     original.reset()
     before = run(original, np.random.default_rng(0), steps)
-    other.restore(original.standing())
+    other.restore(original.running())
     for (seen, rewards, dones, _), repeated in zip(
         run(original, np.random.default_rng(1), 50), run(other, np.random.default_rng(1), 50), strict=True
     ):
@@ -44,12 +44,12 @@ def test_a_restored_recorder_can_be_restored_from_again():
     first.seed(5)
     first.reset()
     run(first, np.random.default_rng(0), 20)
-    second.restore(first.standing())
+    second.restore(first.running())
     run(first, np.random.default_rng(1), 9)
     run(second, np.random.default_rng(1), 9)
-    third.restore(second.standing())
-    np.testing.assert_array_equal(third.standing().observation, first.standing().observation)
-    np.testing.assert_array_equal(third.standing().ages, first.standing().ages)
+    third.restore(second.running())
+    np.testing.assert_array_equal(third.running().observation, first.running().observation)
+    np.testing.assert_array_equal(third.running().ages, first.running().ages)
 
 
 def test_an_environment_that_has_changed_is_noticed():
@@ -59,4 +59,4 @@ def test_an_environment_that_has_changed_is_noticed():
     original.reset()
     run(original, np.random.default_rng(0), 5)
     with pytest.raises(MismatchError, match="does not repeat its episodes"):
-        slower.restore(original.standing())
+        slower.restore(original.running())

@@ -12,8 +12,8 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from pliant.errors import MismatchError
 
 
-class Standing(NamedTuple):
-    """Where n episodes stand."""
+class RunningEpisodes(NamedTuple):
+    """Everything that n running episodes can be repeated from."""
 
     generators: list[dict[str, Any]]
     """State of each environment's random generator when its episode began."""
@@ -67,36 +67,36 @@ class EpisodeRecorder(VecEnvWrapper):  # type: ignore[misc]
             del self._actions[: len(self._actions) - longest]
         return observation, rewards, dones, infos
 
-    def standing(self) -> Standing:
+    def running(self) -> RunningEpisodes:
         """Return where the episodes stand."""
         longest = int(self._ages.max())
         actions = np.array(self._actions[len(self._actions) - longest :])
-        return Standing(list(self._begun), self._ages.copy(), actions, self._observation.copy())
+        return RunningEpisodes(list(self._begun), self._ages.copy(), actions, self._observation.copy())
 
-    def restore(self, standing: Standing) -> None:
+    def restore(self, episodes: RunningEpisodes) -> None:
         """Repeat the episodes up to where they stood.
 
         Raises:
             MismatchError: they come out otherwise: the environment, or the software under it, has changed.
         """
         self.venv.reset()
-        longest = int(standing.ages.max())
-        observation = np.empty_like(standing.observation)
+        longest = int(episodes.ages.max())
+        observation = np.empty_like(episodes.observation)
         for step in range(longest + 1):
-            starting = np.flatnonzero(standing.ages == longest - step)
+            starting = np.flatnonzero(episodes.ages == longest - step)
             for index, generator in zip(starting, self._get("np_random", starting), strict=True):
-                generator.bit_generator.state = standing.generators[index]
+                generator.bit_generator.state = episodes.generators[index]
                 ((observation[index], _),) = self.venv.env_method("reset", indices=[int(index)])
             if step < longest:
-                observation = self._repeat(standing.actions[step], observation, standing.ages, longest - step)
-        if not np.array_equal(observation, standing.observation):
+                observation = self._repeat(episodes.actions[step], observation, episodes.ages, longest - step)
+        if not np.array_equal(observation, episodes.observation):
             raise MismatchError(
                 "the environment does not repeat its episodes: the checkpoint's last observations cannot be "
                 "reached again. Was it made with another version of Pliant or MuJoCo?"
             )
-        self._begun, self._ages = list(standing.generators), standing.ages.copy()
+        self._begun, self._ages = list(episodes.generators), episodes.ages.copy()
         self._next = self._generators(range(self.num_envs))
-        self._actions, self._observation = list(standing.actions), observation
+        self._actions, self._observation = list(episodes.actions), observation
 
     def _repeat(
         self, actions: NDArray[Any], observation: NDArray[np.float32], ages: NDArray[np.int64], left: int

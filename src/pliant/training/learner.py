@@ -25,7 +25,7 @@ from pliant.errors import ConfigurationError, FileFormatError, PliantError, requ
 from pliant.files import plain
 from pliant.training.checkpoints import Checkpoint, check_settings
 from pliant.training.environments import vector_environments
-from pliant.training.episode_recorder import EpisodeRecorder, Standing
+from pliant.training.episode_recorder import EpisodeRecorder, RunningEpisodes
 
 _SETTINGS = ("env", "task", "randomisation", "algo", "normalise", "n_envs", "exploration", "seed")
 """Nodes of the configuration that must stay the same from a checkpoint on."""
@@ -110,7 +110,7 @@ class Learner:
         model = io.BytesIO()
         self.model.save(model)
         state = {
-            "standing": self._recorder.standing()._asdict(),
+            "standing": self._recorder.running()._asdict(),
             "monitor": {name: getattr(self._monitor, name) for name in _MONITORED},
             "normaliser": None if self.normaliser is None else _normaliser_state(self.normaliser),
             "generators": _generators(self.model),
@@ -138,7 +138,7 @@ class Learner:
         try:
             self.model = type(self.model).load(io.BytesIO(checkpoint.model), device=device)
             self.model.set_env(self.environments, force_reset=False)
-            self._recorder.restore(Standing(**state["standing"]))
+            self._recorder.restore(RunningEpisodes(**state["standing"]))
             for name, value in state["monitor"].items():
                 setattr(self._monitor, name, value)
             if self.normaliser is not None:
