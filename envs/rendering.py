@@ -1,21 +1,21 @@
 """Pictures of a simulated robot: images and a window. Nothing here touches OpenGL before the first picture.
 
 Only positions are computed for a picture, so that a run that is drawn is the run that is not, to the last bit.
+`Shape`s may be drawn besides, into any scene of MuJoCo: a window's, an image's, or a browser's.
 """
 
 import os
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.envs.overlay import Shape, add_shapes
 from pliant.errors import ConfigurationError, OutOfBoundsError, PliantError, unknown_name
-from pliant.hardware.robot import Robot
+from pliant.hardware.robot import Array, Robot
 
 RENDER_MODES = ("human", "rgb_array")
 
@@ -40,6 +40,21 @@ class Drawable(Protocol):
     @property
     def data(self) -> mujoco.MjData:
         """Its simulation."""
+
+
+class Shape(NamedTuple):
+    """A geom of a scene."""
+
+    kind: int
+    """`mujoco.mjtGeom`"""
+    size: Array
+    """(3,), m, as MuJoCo understands it for the kind."""
+    position: Array
+    """(3,), m, of the world."""
+    frame: Array
+    """(3, 3), axes in columns."""
+    colour: tuple[float, float, float, float]
+    """Red, green, blue, opacity."""
 
 
 class OffscreenRenderer:
@@ -191,3 +206,26 @@ def update_positions(model: mujoco.MjModel, data: mujoco.MjData) -> None:
     mujoco.mj_comPos(model, data)
     mujoco.mj_camlight(model, data)
     mujoco.mj_tendon(model, data)
+
+
+def add_shapes(scene: mujoco.MjvScene, shapes: Sequence[Shape]) -> None:
+    """Add shapes to a scene, as many as it has room for."""
+    for shape in shapes[: scene.maxgeom - scene.ngeom]:
+        _initialise(scene.geoms[scene.ngeom], shape)
+        scene.ngeom += 1
+
+
+def as_geoms(shapes: Sequence[Shape]) -> list[Any]:
+    """Shapes as `mujoco.MjvGeom`s of their own."""
+    geoms = [mujoco.MjvGeom() for _ in shapes]
+    for geom, shape in zip(geoms, shapes, strict=True):
+        _initialise(geom, shape)
+    return geoms
+
+
+def _initialise(geom: mujoco.MjvGeom, shape: Shape) -> None:
+    mujoco.mjv_initGeom(
+        geom, shape.kind, shape.size, shape.position, shape.frame.ravel(), np.array(shape.colour, np.float32)
+    )
+    geom.category = mujoco.mjtCatBit.mjCAT_DECOR
+    geom.castshadow = 0

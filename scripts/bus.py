@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
+from pliant import command_line
 from pliant.errors import ConfigurationError, unknown_name
 from pliant.hardware.dynamixel.bus import Bus
 from pliant.hardware.dynamixel.service import USUAL_RATES, scan, set_baud_rate, set_id
-from pliant.scripts import _app
 
 _USAGE = """\
 pliant bus: look after the servos of a Dynamixel bus. Nothing here moves a servo, except a goal that is written.
@@ -198,7 +198,7 @@ def main() -> None:
     if not arguments or arguments[0] in ("-h", "--help", "help") or "--help" in arguments:
         print(_USAGE)
         return
-    with _app.explained_errors():
+    with command_line.explained_errors():
         run(arguments)
 
 

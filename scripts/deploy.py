@@ -1,22 +1,21 @@
 """Run what was learned on a machine: simulated, emulated or real."""
 
 import sys
-import webbrowser
 from typing import Any
 
 from omegaconf import DictConfig
 from rich.console import Console
 
+from pliant import command_line
 from pliant.conf.build import build
+from pliant.deployment.deployment import Deployment
+from pliant.deployment.feedforward import FeedForwardDeployment
+from pliant.deployment.policy import prepare_policy
 from pliant.errors import ConfigurationError
 from pliant.hardware.recording import Recorder
 from pliant.hardware.safety import SafeRobot
 from pliant.hardware.stopping import StopKey
-from pliant.scripts import _app
-from pliant.scripts._deploy.deployment import Deployment
-from pliant.scripts._deploy.feedforward import FeedForwardDeployment
-from pliant.scripts._deploy.policy import prepare_policy
-from pliant.scripts._policies import deployed_policy
+from pliant.training.run_settings import deployed_policy
 
 
 def prepared(config: DictConfig, robot: SafeRobot, console: Console) -> Deployment:
@@ -39,7 +38,7 @@ def prepared(config: DictConfig, robot: SafeRobot, console: Console) -> Deployme
 
 def job(config: DictConfig) -> dict[str, Any]:
     """Deploy, and write `recording.mcap`, `metrics.json` and `report.html` into the run's folder."""
-    console, folder = Console(), _app.run_folder()
+    console, folder = Console(), command_line.run_folder()
     with StopKey(config.run.stop_keys) as stop_key:
         robot = build(config.hardware, "hardware")
         deployment = prepared(config, SafeRobot(robot, build(config.safety, "safety"), stop_key), console)
@@ -48,10 +47,7 @@ def job(config: DictConfig) -> dict[str, Any]:
                 deployment.run(recorder, console)
             finally:
                 numbers, report = deployment.finish(folder, console)
-    if report is not None:
-        console.print(f"report: {report}", soft_wrap=True)
-        if config.report.open:
-            webbrowser.open(report.resolve().as_uri())
+    command_line.show_report(report, console, browse=config.report.open)
     if deployment.reason == "interrupted":
         raise SystemExit(130)
     return numbers
@@ -59,9 +55,9 @@ def job(config: DictConfig) -> dict[str, Any]:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    with _app.explained_errors():
+    with command_line.explained_errors():
         sys.argv[1:] = deployed_policy(sys.argv[1:])
-    _app.run(job, "deploy")
+    command_line.run(job, "deploy")
 
 
 if __name__ == "__main__":

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
+from pliant import command_line
 from pliant.conf.build import build
 from pliant.envs.emulated_robot import EmulatedRobot
 from pliant.envs.emulators.dynamixel.bus import Bus
 from pliant.envs.emulators.dynamixel.control import control_path
 from pliant.envs.emulators.dynamixel.emulator import Emulator
 from pliant.errors import ConfigurationError, unknown_name
-from pliant.scripts import _app
 
 KINDS = ("dynamixel",)
 
@@ -35,14 +35,14 @@ def main() -> None:
     """Run the verb on the command line's arguments; the first one names the kind of bus."""
     arguments = sys.argv[1:]
     if arguments and not arguments[0].startswith("-"):
-        with _app.explained_errors():
+        with command_line.explained_errors():
             if arguments[0] not in KINDS:
                 raise unknown_name("bus", arguments[0], KINDS, "pliant emulate")
         sys.argv[1:] = arguments[1:]
     elif not arguments:
-        with _app.explained_errors():
+        with command_line.explained_errors():
             raise ConfigurationError(f"say which bus: pliant emulate {KINDS[0]} robot=arm2 port=./bus")
-    _app.run(job, "emulate")
+    command_line.run(job, "emulate")
 
 
 if __name__ == "__main__":

@@ -6,16 +6,17 @@ from pathlib import Path
 from omegaconf import DictConfig
 from rich.console import Console
 
+from pliant import command_line
 from pliant.controllers.policies import SB3Policy, export_onnx
 from pliant.controllers.policies.loading import policy_file
 from pliant.errors import ConfigurationError
-from pliant.scripts import _app
-from pliant.scripts._policies import SANITY, bare_word
+from pliant.training.evaluation import WITHOUT_FILE
+from pliant.training.run_settings import bare_word
 
 
 def job(config: DictConfig) -> None:
     """Export a policy and print how well the file agrees with it."""
-    if config.policy in SANITY:
+    if config.policy in WITHOUT_FILE:
         raise ConfigurationError(f"the policy {config.policy!r} is not learned; there is nothing to export.")
     file = policy_file(config.policy)
     if file.suffix != ".zip":
@@ -36,7 +37,7 @@ def job(config: DictConfig) -> None:
 def main() -> None:
     """Run the verb on the command line's arguments."""
     sys.argv[1:] = bare_word(sys.argv[1:])
-    _app.run(job, "export")
+    command_line.run(job, "export")
 
 
 if __name__ == "__main__":

@@ -7,12 +7,13 @@ from pathlib import Path
 from omegaconf import DictConfig
 from rich.console import Console
 
+from pliant import command_line
 from pliant.errors import check_bounds
-from pliant.scripts import _app
-from pliant.scripts._environments import Env, make_environment, offered
-from pliant.scripts._evaluation import Episode, run_episode, summary
-from pliant.scripts._film import film_format, save_film
-from pliant.scripts._policies import find_policy, named_policy
+from pliant.training.environments import Env, make_environment, policy_info
+from pliant.training.evaluation import find_policy, run_episode
+from pliant.training.run_settings import named_policy
+from pliant.training.statistics import Episode, summary
+from pliant.viewing.film import film_format, save_film
 
 
 def render_mode(config: DictConfig) -> str | None:
@@ -40,7 +41,7 @@ def job(config: DictConfig) -> None:
     check_bounds("episodes", config.episodes, 1, 10**9)
     options = {} if mode is None else {"width": int(config.width), "height": int(config.height)}
     env = make_environment(config, mode, **options)
-    policy = find_policy(str(config.policy), offered(env), int(config.seed))
+    policy = find_policy(str(config.policy), policy_info(env), int(config.seed))
     frames: list[object] = []
     console.print(f"{'seed':>10}  {'reward':>9}  {'periods':>7}")
     try:
@@ -75,9 +76,9 @@ def _nothing() -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    with _app.explained_errors():
+    with command_line.explained_errors():
         sys.argv[1:] = named_policy(sys.argv[1:])
-    _app.run(job, "play")
+    command_line.run(job, "play")
 
 
 if __name__ == "__main__":

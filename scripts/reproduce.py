@@ -1,34 +1,26 @@
 """Run experiments of the literature, beside what was published."""
 
 import sys
-import time
 import webbrowser
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from pliant import command_line
 from pliant.conf.build import build
-from pliant.envs.experiments.experiment import Experiment
-from pliant.errors import ConfigurationError, PliantError, require_extra, unknown_name
-from pliant.files import ensure_folder, write_npz
-from pliant.scripts import _app
-from pliant.scripts._reproduce_docs import write_docs
-from pliant.scripts._reproduce_results import Result, verdict, write_metrics, write_report
+from pliant.errors import ConfigurationError, require_extra, unknown_name
+from pliant.experiments.documentation import write_docs
+from pliant.experiments.experiment import Experiment
+from pliant.experiments.reproduction import Result, experiment_names, run_experiments, verdict
+from pliant.experiments.reproduction_report import write_metrics, write_report
+from pliant.files import ensure_folder
 
 _KEY = "experiment="
 _STYLES = {"agrees": "green", "differs": "red", "–": "dim"}
-
-
-def experiment_names() -> tuple[str, ...]:
-    """The experiments there are: the files of `conf/experiment`."""
-    group = files("pliant.conf") / "experiment"
-    return tuple(sorted(f.name.removesuffix(".yaml") for f in group.iterdir() if f.name.endswith(".yaml")))
 
 
 def selected(text: str) -> list[str]:
@@ -56,40 +48,6 @@ def overrides(arguments: Sequence[str]) -> list[str]:
     return [*(f"+experiment@experiments.{name}={name}" for name in names), *others]
 
 
-def run_all(
-    experiments: dict[str, Experiment], settings: dict[str, Any], folder: Path, console: Console
-) -> tuple[list[Result], dict[str, PliantError]]:
-    """Run the experiments and write each one's `data.npz`; one that cannot be run does not stop the others.
-
-    Ctrl-C ends it early and keeps what was run.
-    """
-    results, failures = [], {}
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(experiments))
-        for name, experiment in experiments.items():
-            progress.update(task, description=name)
-            start = time.perf_counter()
-            try:
-                outcome = experiment.run()
-            except KeyboardInterrupt:
-                console.print("interrupted: keeping what was run so far")
-                break
-            except PliantError as error:
-                failures[name] = error
-                console.print(f"{name:12} [red]could not be run[/]: {error}", highlight=False)
-            else:
-                result = Result(name, experiment, outcome, settings[name], time.perf_counter() - start)
-                results.append(result)
-                write_npz(folder / name / "data.npz", outcome.arrays)
-                console.print(
-                    f"{name:12} {result.agreeing} of {result.compared} agree  {result.seconds:6.1f} s",
-                    highlight=False,
-                )
-            progress.advance(task)
-    return results, failures
-
-
 def show(results: Sequence[Result], console: Console) -> None:
     """Print every claim beside the paper's."""
     table = Table("experiment", "claim", "paper", "ours", "verdict", title="Reproduced")
@@ -106,7 +64,7 @@ def show(results: Sequence[Result], console: Console) -> None:
 def job(config: DictConfig) -> None:
     """Run the experiments chosen; write data, figures, `metrics.json`, `report.html` and, if asked, the docs."""
     console = Console()
-    folder = _app.run_folder()
+    folder = command_line.run_folder()
     settings: Any = OmegaConf.to_container(config.experiments, resolve=True)
     experiments = {name: build(node, f"experiments.{name}") for name, node in config.experiments.items()}
     for name, experiment in experiments.items():
@@ -115,7 +73,7 @@ def job(config: DictConfig) -> None:
     if config.docs is not None:  # told now, not after everything has run
         require_extra("matplotlib", "report", "the documentation's figures")
         ensure_folder(config.docs)
-    results, failures = run_all(experiments, settings, folder, console)
+    results, failures = run_experiments(experiments, settings, folder, console)
     write_metrics(folder, results, failures)
     with console.status("drawing"):
         report = write_report(folder, results, failures)
@@ -131,9 +89,9 @@ def job(config: DictConfig) -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    with _app.explained_errors():
+    with command_line.explained_errors():
         sys.argv[1:] = overrides(sys.argv[1:])
-    _app.run(job, "reproduce")
+    command_line.run(job, "reproduce")
 
 
 if __name__ == "__main__":

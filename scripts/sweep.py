@@ -1,17 +1,16 @@
 """Sum a sweep or a search up: table, best run, parallel coordinates and learning curves."""
 
 import argparse
-import webbrowser
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from pliant import command_line
 from pliant.errors import MissingFileError
 from pliant.files import write_json
-from pliant.scripts import _app
-from pliant.scripts._sweep import collect
-from pliant.scripts._sweep_report import Sweep, text, write_report
+from pliant.training.sweep_report import Sweep, text, write_report
+from pliant.training.sweeps import collect
 
 _EPILOG = """\
 A sweep is run by the verb that is varied, with --multirun:
@@ -51,7 +50,7 @@ def main() -> None:
     direction.add_argument("--minimise", action="store_true", help="the smallest is best")
     parser.add_argument("--open", action="store_true", help="show the report in a browser")
     options = parser.parse_args()
-    with _app.explained_errors():
+    with command_line.explained_errors():
         folder: Path = options.folder
         if not folder.is_dir():
             raise MissingFileError(f"sweep folder {folder} does not exist; looked from {Path.cwd()}.")
@@ -60,11 +59,7 @@ def main() -> None:
         console = Console(soft_wrap=True)
         show(sweep, console)
         write_json(folder / "summary.json", [job._asdict() for job in sweep.jobs])
-        report = write_report(sweep)
-        if report is not None:
-            console.print(f"report: {report}")
-            if options.open:
-                webbrowser.open(report.resolve().as_uri())
+        command_line.show_report(write_report(sweep), console, browse=options.open)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Look at a robot and at what is soft about it, in a window, in a browser or in a film."""
 
 import sys
-import time
 from importlib.resources import files
 from pathlib import Path
 
@@ -10,26 +9,28 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 import pliant.envs
+from pliant import command_line
 from pliant.conf.build import build
 from pliant.controllers import FeedForward
-from pliant.envs.experiments.experiment import Experiment
-from pliant.envs.rendering import RenderingError
 from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
-from pliant.scripts import _app
-from pliant.scripts._environments import make_environment
-from pliant.scripts._film import film_format, save_film
-from pliant.scripts._policies import bare_word
-from pliant.scripts._screens import KEYS, Controls, FilmScreen, NativeScreen, Screen
-from pliant.scripts._shows import EnvironmentShow, MovementShow, Show, demonstrating, following, replaying
-from pliant.scripts.reproduce import experiment_names
+from pliant.experiments.experiment import Experiment
+from pliant.experiments.reproduction import experiment_names
+from pliant.training.environments import make_environment
+from pliant.training.run_settings import bare_word
+from pliant.viewing.film import film_motion
+from pliant.viewing.motions import (
+    LoopedEnvironment,
+    LoopedMotion,
+    LoopedMovement,
+    demonstration_movement,
+    feedforward_movement,
+    trajectory_movement,
+)
+from pliant.viewing.screens import KEYS, Controls, NativeScreen, Screen, open_web_screen, watch
 
 VIEWERS = ("native", "web", "offscreen")
 _MOTIONS = ("experiment", "environment", "feedforward", "trajectory")
-_RATE = 25.0
-"""Images of a film per second."""
-_REFRESH = 60.0
-"""Images on a screen per second, at most."""
 
 
 def named_subject(arguments: list[str]) -> list[str]:
@@ -68,7 +69,7 @@ def _named(word: str) -> str:
     raise unknown_name("robot, experiment, environment or file", word, choices)
 
 
-def make_show(config: DictConfig) -> Show:
+def chosen_motion(config: DictConfig) -> LoopedMotion:
     """Return what the configuration asks to be shown.
 
     Raises:
@@ -84,73 +85,37 @@ def make_show(config: DictConfig) -> Show:
         experiment = build(config.experiment, "experiment")
         if not isinstance(experiment, Experiment):
             raise ConfigurationError(f"experiment is a {type(experiment).__name__}, not an Experiment.")
-        return MovementShow(experiment.movement(config.variant))
+        return LoopedMovement(experiment.movement(config.variant))
     if config.environment is not None:
         node = OmegaConf.create({"env": {"id": config.environment, "options": {}}, "task": config.task})
-        return EnvironmentShow(make_environment(node), int(config.seed))
+        return LoopedEnvironment(make_environment(node), int(config.seed))
     robot = SimulatedRobot(build(config.robot.model, "robot.model"), float(config.robot.period))
     if config.feedforward is not None:
         path = Path(config.feedforward)
         learned = FeedForward.load(path / "feedforward.npz" if path.is_dir() else path)
-        return MovementShow(replaying(robot, learned))
+        return LoopedMovement(feedforward_movement(robot, learned))
     if config.get("trajectory") is not None:
-        return MovementShow(following(robot, build(config.trajectory, "trajectory")))
-    return MovementShow(demonstrating(robot))
+        return LoopedMovement(trajectory_movement(robot, build(config.trajectory, "trajectory")))
+    return LoopedMovement(demonstration_movement(robot))
 
 
-def web_screen(robot: SimulatedRobot, controls: Controls, config: DictConfig) -> Screen:
-    """Open the page; raises `RenderingError` if MuJoCo has no web viewer, or it cannot start."""
-    port = int(check_bounds("port", config.port, 0, 65535))
-    try:
-        from pliant.scripts._web_screen import WebScreen
-    except ImportError as error:
-        raise RenderingError(
-            f"the web viewer is not in this MuJoCo ({error}). It comes with: pip install "
-            '"mujoco>=4.0" mujoco-studio websockets. Or use viewer=native or viewer=offscreen.'
-        ) from error
-    screen = WebScreen(robot, controls, port, browse=bool(config.browser))
-    print(f"open {screen.url} in a browser on this machine; Ctrl+C ends it", flush=True)
-    return screen
-
-
-def watch(show: Show, screen: Screen, controls: Controls, speed: float) -> None:
-    """Run a show at `speed` times real time until its screen is closed."""
-    periods = _periods(show, speed, _REFRESH)
-    step = periods * show.robot.info.period / speed
-    due = time.monotonic()
-    while screen.show():
-        if controls.again:
-            controls.again = False
-            show.restart()
-        elif not controls.paused:
-            for _ in range(periods):
-                show.advance()
-        due = max(due + step, time.monotonic() - step)  # what is late is not caught up with
-        time.sleep(max(due - time.monotonic(), 0.0))
-
-
-def _periods(show: Show, speed: float, rate: float) -> int:
-    """How many periods of the robot pass from one image to the next."""
-    return max(round(speed / rate / show.robot.info.period), 1)
-
-
-def film(show: Show, config: DictConfig, controls: Controls) -> Path:
-    """Write a show as a film in real time; returns its file."""
-    path = Path(config.film)
-    film_format(path)
-    longest = show.duration if config.duration is None else float(config.duration)
+def film(motion: LoopedMotion, config: DictConfig, controls: Controls) -> Path:
+    """Write a motion as a film of the length and size that is asked for; returns its file."""
+    longest = motion.duration if config.duration is None else float(config.duration)
     duration = check_bounds("duration", 12.0 if longest == float("inf") else longest, 0.1, 600.0, "s")
     width, height = (int(check_bounds(name, config[name], 16, 4096, "pixels")) for name in ("width", "height"))
-    screen = FilmScreen(show.robot, controls, width, height)
-    periods = _periods(show, float(config.speed), _RATE)
-    try:
-        for k in range(round(duration / show.robot.info.period)):
-            if k % periods == 0:
-                screen.show()
-            show.advance()
-    finally:
-        screen.close()
-    return save_film(path, screen.frames, float(config.speed) / (periods * show.robot.info.period))
+    path, speed = Path(config.film), float(config.speed)
+    return film_motion(motion, path, controls, duration=duration, speed=speed, width=width, height=height)
+
+
+def screen_of(motion: LoopedMotion, config: DictConfig, controls: Controls) -> Screen:
+    """Open the window or the page."""
+    if config.viewer == "native":
+        return NativeScreen(motion.robot, controls)
+    port = int(check_bounds("port", config.port, 0, 65535))
+    screen = open_web_screen(motion.robot, controls, port, browse=bool(config.browser))
+    print(f"open {screen.url} in a browser on this machine; Ctrl+C ends it", flush=True)
+    return screen
 
 
 def job(config: DictConfig) -> None:
@@ -160,18 +125,14 @@ def job(config: DictConfig) -> None:
         raise unknown_name("viewer", config.viewer, VIEWERS)
     speed = check_bounds("speed", config.speed, 0.01, 100.0)
     controls = Controls(gauges=bool(config.gauges))
-    show = make_show(config)
+    motion = chosen_motion(config)
     if config.viewer == "offscreen":
-        console.print(f"film: {film(show, config, controls)}", soft_wrap=True)
+        console.print(f"film: {film(motion, config, controls)}", soft_wrap=True)
         return
     console.print("  ".join(f"{key}: {meaning}" for key, meaning in KEYS.items()), highlight=False)
-    screen: Screen = (
-        NativeScreen(show.robot, controls)
-        if config.viewer == "native"
-        else web_screen(show.robot, controls, config)
-    )
+    screen = screen_of(motion, config, controls)
     try:
-        watch(show, screen, controls, speed)
+        watch(motion, screen, controls, speed)
     except KeyboardInterrupt:
         console.print("ended")
     finally:
@@ -181,9 +142,9 @@ def job(config: DictConfig) -> None:
 def main() -> None:
     """Run the verb on the command line's arguments."""
     pliant.envs.register()
-    with _app.explained_errors():
+    with command_line.explained_errors():
         sys.argv[1:] = named_subject(sys.argv[1:])
-    _app.run(job, "view")
+    command_line.run(job, "view")
 
 
 if __name__ == "__main__":

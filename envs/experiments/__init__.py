@@ -1,1 +1,0 @@
-"""Published experiments on compliant arms, rebuilt: one file an experiment."""

@@ -1,0 +1,118 @@
+"""What the verbs share: the configuration, the run folder, and how errors, reports and signals are handled."""
+
+import os
+import signal
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from omegaconf import DictConfig
+from rich.console import Console
+
+from pliant.errors import PliantError, require_extra
+
+_PLUGINS = {
+    "hydra/launcher=joblib": ("hydra_joblib_launcher", "sweep"),
+    "hydra/launcher=submitit_local": ("hydra_submitit_launcher", "sweep"),
+    "hydra/launcher=submitit_slurm": ("hydra_submitit_launcher", "sweep"),
+    "hydra/launcher=ray": ("hydra_ray_launcher", "ray"),
+    "hydra/sweeper=optuna": ("hydra_optuna_sweeper", "sweep"),
+    "hydra/sweeper=search": ("hydra_optuna_sweeper", "sweep"),
+}
+"""Choices that Hydra does not know without a plugin: its package in `hydra_plugins`, and our extra."""
+
+
+@contextmanager
+def explained_errors() -> Iterator[None]:
+    """End the process with one clear message: status 2 for an error that is the user's to mend, 130 for Ctrl-C."""
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        yield
+    except (PliantError, HydraException, OmegaConfBaseException) as error:
+        message = str(error).strip()
+        if error.__cause__ is not None and not isinstance(error, PliantError):
+            message += f"\n{error.__cause__}"
+    except OSError as error:
+        where = f" {error.filename!r}" if error.filename else ""
+        message = (
+            f"the results cannot be written{where}: {error.strerror}. Choose another place: hydra.run.dir=FOLDER"
+        )
+    except KeyboardInterrupt:
+        print("pliant: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
+    else:
+        return
+    print(f"pliant: {message}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def run(job: Callable[[DictConfig], Any], config_name: str) -> None:
+    """Compose the configuration `config_name` with the command line's overrides and run the job on it."""
+    import hydra
+
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach us instead of being printed by Hydra
+    with explained_errors():
+        for choice in sys.argv[1:]:
+            if choice in _PLUGINS:
+                plugin, extra = _PLUGINS[choice]
+                require_extra(f"hydra_plugins.{plugin}", extra, choice)
+        hydra.main(version_base="1.3", config_path="pkg://pliant.conf", config_name=config_name)(job)()
+
+
+def run_folder() -> Path:
+    """The folder of this run, made by Hydra."""
+    from hydra.core.hydra_config import HydraConfig
+
+    return Path(HydraConfig.get().runtime.output_dir)
+
+
+def show_report(report: Path | None, console: Console, *, browse: bool) -> None:
+    """Say where a report is, and open it in a browser if that is wanted; nothing where none was written."""
+    if report is None:
+        return
+    console.print(f"report: {report}", soft_wrap=True)
+    if browse:
+        webbrowser.open(report.resolve().as_uri())
+
+
+class Interruption:
+    """Whether somebody asked the run to stop."""
+
+    requested = False
+
+
+@contextmanager
+def interruption(announce: Callable[[], None]) -> Iterator[Interruption]:
+    """Note the first SIGINT or SIGTERM instead of dying of it; a second one raises `KeyboardInterrupt`.
+
+    So a run that is stopped, by Ctrl-C or by a scheduler, loses nothing.
+
+    Outside the main thread, where signals do not arrive, nothing is changed.
+
+    Args:
+        announce: called at the first signal.
+    """
+    state = Interruption()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if state.requested:
+            raise KeyboardInterrupt
+        state.requested = True
+        announce()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield state
+        return
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield state
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,1 @@
+"""Running what was learned on a machine: predicted by simulation, played behind the safety layer, and reported."""

@@ -1,0 +1,130 @@
+"""What all deployments share: the machine's way from connection to release, what is shown, and numbers."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+
+from pliant.errors import ConfigurationError, PliantError
+from pliant.hardware.dynamixel.robot import DynamixelRobot
+from pliant.hardware.recording import Recorder, Timing
+from pliant.hardware.robot import Array, State
+from pliant.hardware.safety import SafeRobot
+
+_REFRESH = 0.2
+"""Time between two looks at a run, s."""
+
+
+class Deployment(ABC):
+    """Something learned that fits a machine, and what comes of playing it there."""
+
+    def __init__(self, robot: SafeRobot, facts: Mapping[str, str]) -> None:
+        """Note what is deployed; nothing is connected.
+
+        Args:
+            robot: the machine behind its safety layer.
+            facts: what is deployed, for the recording.
+        """
+        self.robot, self.facts = robot, facts
+        self.reason = "completed"
+        """`completed`, or what ended it early."""
+
+    @property
+    @abstractmethod
+    def complete(self) -> bool:
+        """Whether everything was played to its end."""
+
+    @abstractmethod
+    def play(self, recorder: Recorder, console: Console) -> None:
+        """Play it on the connected machine; Ctrl-C ends this early without an error."""
+
+    @abstractmethod
+    def finish(self, folder: Path, console: Console) -> tuple[dict[str, Any], Path | None]:
+        """Write metrics and report, however far it came; returns the numbers and the report's file."""
+
+    def run(self, recorder: Recorder, console: Console) -> None:
+        """Connect, play, walk back to rest and release, noting in `reason` how far it came."""
+        try:
+            with self.robot:
+                self.play(recorder, console)
+        except BaseException as error:
+            self.reason = str(error) if isinstance(error, PliantError) else f"ended by {type(error).__name__}"
+            raise
+        finally:
+            if self.reason == "completed" and not self.complete:
+                self.reason = "interrupted"
+            recorder.event("info" if self.reason == "completed" else "warning", self.reason)
+
+
+def check_measured(robot: SafeRobot, state: State) -> None:
+    """Raise `ConfigurationError` if the position of a joint is not measured."""
+    unknown = [name for name, q in zip(robot.info.joints, state.position, strict=True) if not np.isfinite(q)]
+    if unknown:
+        raise ConfigurationError(
+            f"nothing measures the position of joint {', '.join(unknown)}; give it an encoder."
+        )
+
+
+def timing(robot: SafeRobot) -> Timing:
+    """Return what went wrong on a machine since it was connected."""
+    driver = robot.robot
+    if isinstance(driver, DynamixelRobot):
+        return Timing(driver.overruns, robot.report.missed_reads, driver.counters.retries)
+    return Timing(robot.report.overruns, robot.report.missed_reads, 0)
+
+
+def machine_numbers(robot: SafeRobot, times: Iterable[ArrayLike]) -> dict[str, Any]:
+    """Return what is told of every machine: its beat, what went wrong, and what the safety layer did.
+
+    Args:
+        robot: the machine.
+        times: of the rows of every run, each (n,), s; NaN where a run was cut short.
+    """
+    measured = np.concatenate([np.zeros(0), *(np.diff(np.asarray(rows, dtype=np.float64)) for rows in times)])
+    measured = measured[np.isfinite(measured)]
+    return {
+        "period_seconds": float(measured.mean()) if measured.size else None,
+        "longest_period_seconds": float(measured.max()) if measured.size else None,
+        "nominal_period_seconds": robot.info.period,
+        **timing(robot)._asdict(),
+        "limited": robot.report.limited,
+        "trips": list(robot.report.trips),
+    }
+
+
+class Live:
+    """Shows how a run goes without holding it up."""
+
+    def __init__(self, progress: Progress, duration: float | None) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=duration, text="")
+        self._next = 0.0
+
+    def __call__(self, t: float, text: str) -> None:
+        """Show a text at `t` s of the run; most calls do nothing."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _REFRESH
+            self._progress.update(self._task, completed=t, text=text, refresh=True)
+
+
+@contextmanager
+def live(console: Console, duration: float | None = None) -> Iterator[Live]:
+    """A line that is refreshed a few times a second, by the loop itself; without a bar if the end is open."""
+    columns: list[ProgressColumn] = [] if duration is None else [BarColumn()]
+    columns += [TextColumn("{task.completed:5.1f} s  {task.fields[text]}"), TimeElapsedColumn()]
+    shown = console.is_terminal
+    with Progress(*columns, console=console, auto_refresh=False, transient=True, disable=not shown) as progress:
+        yield Live(progress, duration)
+
+
+def error_text(error: Array) -> str:
+    """Say the error of every joint, (joints,), rad."""
+    return f"error {'  '.join(f'{e:+.3f}' for e in error)} rad"

@@ -1,0 +1,140 @@
+"""A run of `pliant ilc`: a motion learned by iterative learning control on a simulated robot."""
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from omegaconf import DictConfig
+from rich.console import Console
+
+from pliant.conf.build import build
+from pliant.controllers import FeedForward, IterativeLearning, Learned, Motion, sample
+from pliant.controllers.trial import JointTrials
+from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.robustness import Perturbation, replay
+from pliant.envs.simulation import SimulatedRobot
+from pliant.errors import ConfigurationError, RobotError
+from pliant.hardware.robot import Array
+
+_STATE = "learner.npz"
+
+
+class LearnedMotion(NamedTuple):
+    """What came of a run."""
+
+    robot: SimulatedRobot
+    motion: Motion
+    """What was to be learned."""
+    learned: Learned
+    metrics: dict[str, Any]
+
+
+def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedMotion:
+    """Learn a motion, write it as `feedforward.npz`, and replay it on perturbed robots.
+
+    Args:
+        config: of `pliant ilc`.
+        folder: of the run; the learner's state is kept there after every trial.
+        console: shows every trial.
+
+    Raises:
+        ConfigurationError: the trajectory is for another number of joints.
+        RobotError: nothing was learned.
+    """
+    started = time.perf_counter()
+    model = build(config.robot.model, "robot.model")
+    robot = SimulatedRobot(model, float(config.robot.period))
+    motion = sample(build(config.trajectory, "trajectory"), robot.info.period)
+    if motion.position.shape[1] != len(robot.info.joints):
+        raise ConfigurationError(
+            f"the trajectory moves {motion.position.shape[1]} joints, robot {robot.info.name!r} has "
+            f"{len(robot.info.joints)} ({', '.join(robot.info.joints)})."
+        )
+    options = config.learning
+    with robot:
+        trials = _TimedTrials(robot, options.columns)
+        learning = IterativeLearning(
+            build(config.ilc, "ilc"),
+            motion,
+            trials,
+            options.tolerance,
+            options.max_iterations,
+            trials.low,
+            trials.high,
+        )
+        if options.resume is not None:
+            learning.load(Path(options.resume) / _STATE)
+        learned = _learn(learning, folder / _STATE, console)
+    if learned.best is None:
+        raise RobotError(f"nothing was learned: {learned.detail}.")
+    command = trials.robot_command(learned.best.command)
+    FeedForward.of_robot(robot.info, command, desired=motion.position, expected=learned.best.position).save(
+        folder / "feedforward.npz"
+    )
+    metrics: dict[str, Any] = {
+        "converged": learned.reason == "converged",
+        "reason": str(learned.reason),
+        "iterations": len(learned.history),
+        "best_iteration": learned.best.iteration,
+        "max_error_rad": learned.best.max_error,
+        "rms_error_rad": learned.best.rms,
+        "max_error_per_iteration": [trial.max_error for trial in learned.history],
+        "robot": robot.info.name,
+        "joints": robot.info.parameters,
+        "tolerance_rad": float(options.tolerance),
+        "wall_seconds": time.perf_counter() - started,
+        "physics_seconds": trials.seconds,
+        "simulated_seconds": float(motion.time[-1] * len(learned.history)),
+    }
+    start = time.perf_counter()
+    perturbation = build(config.robustness, "robustness")
+    metrics["robustness"] = _robustness(perturbation, model, robot.info.period, command, motion.position)
+    metrics["robustness_seconds"] = time.perf_counter() - start
+    return LearnedMotion(robot, motion, learned, metrics)
+
+
+class _TimedTrials(JointTrials):
+    """Trials that add up the time spent in physics."""
+
+    seconds = 0.0
+
+    def __call__(self, command: Array) -> Array:
+        """Run a trial; see `JointTrials`."""
+        start = time.perf_counter()
+        position = super().__call__(command)
+        self.seconds += time.perf_counter() - start
+        return position
+
+
+def _learn(learning: IterativeLearning, state: Path, console: Console) -> Learned:
+    """Run the learning with live progress, keeping its state after every trial; Ctrl-C ends it early."""
+    console.print(f"{'trial':>5}  {'largest error':>13}  {'rms':>8}")
+    try:
+        for trial in learning:
+            learning.save(state)
+            bar = "█" * min(round(40 * trial.max_error / learning.history[0].max_error), 60)
+            good = "[green]" if trial.max_error < learning.tolerance else "[default]"
+            console.print(
+                f"{trial.iteration:5}  {good}{trial.max_error:9.4f}[/] rad  {trial.rms:8.4f}  [blue]{bar}[/]",
+                highlight=False,
+            )
+    except KeyboardInterrupt:
+        console.print("interrupted: keeping the best so far")
+    return learning.result
+
+
+def _robustness(
+    perturbation: Perturbation, model: RobotModel, period: float, command: Array, desired: Array
+) -> dict[str, Any]:
+    """Replay on perturbed robots; returns the statistics of their largest errors and the errors themselves."""
+    if perturbation.robots == 0:
+        return {}
+    errors = np.abs(replay(model, period, command[:-1], perturbation) - desired).max(axis=(1, 2))
+    return {
+        **asdict(perturbation),
+        "max_error_rad": [float(e) for e in errors],
+        "mean_rad": float(errors.mean()),
+        "worst_rad": float(errors.max()),
+    }

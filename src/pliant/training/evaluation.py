@@ -1,0 +1,133 @@
+"""Running a policy's episodes: from given seeds, one after another or many at once."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from omegaconf import DictConfig
+from rich.console import Console
+from rich.progress import track
+
+from pliant.controllers.policies import RandomPolicy, ZeroPolicy, load_policy
+from pliant.controllers.policy import Policy, PolicyInfo
+from pliant.errors import check_bounds
+from pliant.training.environments import Env, make_environment, policy_info
+from pliant.training.statistics import Episode
+
+TRAINING_CHECKS = 1_000_000
+"""First seed of the evaluations during training, far from the training's own …"""
+HELD_OUT = 2_000_000
+"""… and of those afterwards, on which nothing was selected."""
+
+AS_BUILT, RANDOMISED = "as built", "randomised"
+"""The conditions that a policy is evaluated under: its robot, and robots that differ from it."""
+
+WITHOUT_FILE: dict[str, Callable[[PolicyInfo, int], Policy]] = {
+    "zero": lambda info, seed: ZeroPolicy(info),
+    "random": RandomPolicy,
+}
+"""Policies that need no file, for a first look: from what an environment offers, and a seed."""
+
+
+def find_policy(name: str, info: PolicyInfo, seed: int) -> Policy:
+    """Return the policy of a file, a run's folder, or "zero" or "random", made ready for an environment.
+
+    Raises as `load_policy`.
+    """
+    return WITHOUT_FILE[name](info, seed) if name in WITHOUT_FILE else load_policy(name, info)
+
+
+def evaluate(config: DictConfig, console: Console) -> dict[str, list[Episode]]:
+    """Run the episodes that `pliant evaluate` is configured for.
+
+    Args:
+        config: with `policy`, `seed`, `episodes`, `robots` and what makes the environment.
+        console: shows how far it is.
+
+    Returns:
+        Episodes by condition: `AS_BUILT`, and `RANDOMISED` if robots that differ are asked for.
+    """
+    check_bounds("episodes", config.episodes, 1, 10**9)
+    check_bounds("robots", config.robots, 0, 10**9)
+    environments = {AS_BUILT: (make_environment(config), int(config.episodes))}
+    if config.robots:
+        varied = make_environment(config, randomisation=config.get("randomisation"))
+        environments[RANDOMISED] = (varied, int(config.robots))
+    return {name: _run_all(config, *pair, name, console) for name, pair in environments.items()}
+
+
+def evaluation_metrics(
+    config: DictConfig, conditions: Mapping[str, Sequence[Episode]], found: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the numbers of an evaluation.
+
+    Args:
+        config: of `pliant evaluate`.
+        conditions: episodes by condition.
+        found: their `summary` by condition.
+    """
+    return {
+        "policy": str(config.policy),
+        "task": str(config.task._target_).rpartition(".")[2],
+        "seed": int(config.seed),
+        **found[AS_BUILT],
+        **{f"{name}_randomised": value for name, value in found.get(RANDOMISED, {}).items()},
+        "each": {name: [episode._asdict() for episode in episodes] for name, episodes in conditions.items()},
+    }
+
+
+def _run_all(config: DictConfig, env: Env, count: int, what: str, console: Console) -> list[Episode]:
+    """Run a policy's episodes in one environment, and close it."""
+    seed = int(config.seed)
+    try:
+        policy = find_policy(str(config.policy), policy_info(env), seed)
+        shown = track(range(count), what, console=console, transient=True, disable=not console.is_terminal)
+        return [run_episode(policy, env, seed + k) for k in shown]
+    finally:
+        env.close()
+
+
+def run_episode(policy: Policy, env: Any, seed: int, each: Callable[[], None] = lambda: None) -> Episode:
+    """Run one episode of an environment.
+
+    Args:
+        policy: made ready for it.
+        env: a Gymnasium environment.
+        seed: of the episode.
+        each: called when it has begun and after every period.
+    """
+    observation, _ = env.reset(seed=seed)
+    policy.reset()
+    each()
+    total, length, over, info = 0.0, 0, False, dict[str, Any]()
+    while not over:
+        observation, reward, terminated, truncated, info = env.step(policy(observation))
+        total, length, over = total + float(reward), length + 1, terminated or truncated
+        each()
+    return Episode(seed, total, length, *_outcome(info))
+
+
+def run_together(decide: Callable[[Any], Any], environments: Any, seed: int) -> list[Episode]:
+    """Run one episode in each of many environments at once, the same ones for the same seed.
+
+    Args:
+        decide: observations, (n, observations) -> actions, (n, actions).
+        environments: behind stable-baselines3's interface; every episode must come to an end.
+        seed: of the first; the others follow.
+    """
+    n = environments.num_envs
+    environments.seed(seed)
+    observation = environments.reset()
+    total, found, length = np.zeros(n), dict[int, Episode](), 0
+    while len(found) < n:
+        length += 1
+        observation, reward, done, infos = environments.step(decide(observation))
+        total += reward
+        for k in np.flatnonzero(done):
+            episode = Episode(seed + int(k), float(total[k]), length, *_outcome(infos[k]))
+            found.setdefault(int(k), episode)  # later episodes are of no account
+    return [found[k] for k in sorted(found)]
+
+
+def _outcome(info: dict[str, Any]) -> tuple[bool, str]:
+    return bool(info.get("is_success", False)), str(info.get("failure", ""))

@@ -1,0 +1,278 @@
+"""A run of `pliant train`: the loop of learning, evaluating and saving, and what came of it.
+
+Needs stable-baselines3; imported by the verb.
+"""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from omegaconf import DictConfig, OmegaConf
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv
+
+from pliant.command_line import Interruption
+from pliant.controllers.feedforward import software_versions
+from pliant.errors import ConfigurationError, OutOfBoundsError, unknown_name
+from pliant.files import plain, write_bytes
+from pliant.training.checkpoints import read_checkpoint, write_checkpoint
+from pliant.training.environments import make_environment, policy_info, vector_environments
+from pliant.training.evaluation import TRAINING_CHECKS, run_together
+from pliant.training.learner import Learner
+from pliant.training.loggers import make_logger
+from pliant.training.run_settings import ENVIRONMENT, of_groups
+from pliant.training.statistics import summary
+
+POLICY = "policy.zip"
+"""The best policy of a run, in its folder."""
+
+_OBJECTIVES = ("reward_mean", "success_rate", "length_mean")
+"""What a search can be for."""
+_PACKAGES = ("stable-baselines3", "sb3-contrib", "torch", "gymnasium")
+"""What a policy comes to depend on; their versions are written into its file."""
+
+
+class _Stop(Exception):  # noqa: N818  not an error
+    """The training ends here, at somebody's request."""
+
+
+@dataclass
+class Training:
+    """A run in its folder: what is due when, and what has come of it."""
+
+    learner: Learner
+    checks: VecEnv
+    """Environments for evaluations, one for each episode."""
+    config: DictConfig
+    folder: Path
+    console: Console
+    origin: Mapping[str, Any]
+    """Where its policies come from."""
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
+    """What every evaluation so far found, with its step."""
+    best: dict[str, Any] | None = None
+    """The best of them: the highest success rate, then the highest reward."""
+    seconds: float = 0.0
+    """Time spent learning, before a resume included."""
+    best_file: bytes | None = None
+    """The file of the best policy so far."""
+    saved: int = -1
+    """Step of the newest checkpoint."""
+
+    @classmethod
+    def begin(cls, config: DictConfig, overrides: Sequence[str], folder: Path, console: Console) -> Self:
+        """Build everything that a run needs, and go on from a checkpoint if the configuration says so.
+
+        Args:
+            config: of `pliant train`.
+            overrides: that the configuration was composed with, for the policy's file.
+            folder: of the run.
+            console: where it is told how far the run is.
+
+        Raises:
+            PliantError: a setting is wrong, a package is missing, or the checkpoint does not fit.
+        """
+        if config.objective not in _OBJECTIVES:
+            raise unknown_name("objective", config.objective, _OBJECTIVES)
+        checkpoint = None if config.resume is None else read_checkpoint(Path(config.resume))
+        torch.set_num_threads(int(config.threads))
+        settings: dict[str, Any] = plain(OmegaConf.to_container(config, resolve=True))
+        example = make_environment(config)
+        info = policy_info(example)
+        example.close()
+        learner = Learner(config, info)
+        checks = vector_environments(config, int(config.evaluation.episodes))
+        training = cls(learner, checks, config, folder, console, _origin(config, overrides))
+        if checkpoint is not None:
+            training.go_on(learner.restore(checkpoint), checkpoint.best)
+            console.print(f"going on from step {learner.steps:,} of {config.resume}")
+        logger = make_logger(config.logging.to, folder, settings, settings["logging"]["options"])
+        learner.model.set_logger(logger)
+        console.print(f"{'steps':>10}  {'success':>8}  {'reward':>9}   {'':8} {'periods':>7}")
+        return training
+
+    def __post_init__(self) -> None:
+        for name in ("evaluation", "checkpoint"):
+            if int(self.config[name].every) < 1:
+                raise OutOfBoundsError(
+                    f"{name}.every is {self.config[name].every}; a number of steps ≥ 1 is needed."
+                )
+        if int(self.config.checkpoint.keep) < 1:
+            raise OutOfBoundsError(f"checkpoint.keep is {self.config.checkpoint.keep}; at least 1 is needed.")
+
+    def go_on(self, progress: Mapping[str, Any], best_file: bytes | None) -> None:
+        """Take over what an earlier run has come to; see `Learner.restore`."""
+        self.evaluations, self.best = list(progress["evaluations"]), progress["best"]
+        self.seconds, self.best_file, self.saved = progress["seconds"], best_file, self.learner.steps
+        if best_file is not None:
+            write_bytes(self.folder / POLICY, best_file)
+
+    def run(self, stop: Interruption) -> str:
+        """Learn until the configured number of steps, or until stopped.
+
+        Returns:
+            "finished" or "interrupted".
+
+        Raises:
+            ConfigurationError: nothing is left to do, or the learning diverges.
+        """
+        total, done = int(self.config.steps), self.learner.steps
+        if done >= total:
+            raise ConfigurationError(f"{done} steps of {total} are done; to learn further: steps={2 * total}.")
+        model, started, before = self.learner.model, time.perf_counter(), self.seconds
+        with _progress(self.console) as progress:
+            callback = _Callback(self, stop, progress, total)
+            try:
+                model.learn(total - done, callback=callback, log_interval=1, reset_num_timesteps=done == 0)
+            except _Stop:
+                return "interrupted"
+            except ValueError as error:
+                self._explain_divergence(error)
+                raise
+            finally:
+                self.seconds = before + time.perf_counter() - started
+        try:
+            self.look()
+        except ValueError as error:
+            self._explain_divergence(error)
+            raise
+        self.save()
+        return "finished"
+
+    def look(self) -> None:
+        """Evaluate what has been learned, on the same episodes every time, unless that was done at this step."""
+        steps = self.learner.steps
+        if self.evaluations and self.evaluations[-1]["steps"] == steps:
+            return
+        policy = self.learner.policy(self.origin)
+        episodes = run_together(self._decide, self.checks, TRAINING_CHECKS)
+        found = {"steps": steps, **summary(episodes)}
+        self.evaluations.append(found)
+        logger = self.learner.model.logger
+        for name in ("success_rate", "reward_mean", "length_mean"):
+            logger.record(f"evaluation/{name}", found[name])
+        logger.dump(steps)
+        better = self.best is None or _rank(found) > _rank(self.best)
+        if better:
+            self.best = found
+            self.best_file = policy.save(self.folder / POLICY).read_bytes()
+        mark = "[green]best[/]" if better else ""
+        self.console.print(
+            f"{steps:10,}  {found['success_rate']:8.0%}  {found['reward_mean']:9.2f} "
+            f"± {found['reward_deviation']:<8.2f} {found['length_mean']:7.0f}  {mark}",
+            highlight=False,
+        )
+
+    def save(self) -> None:
+        """Write a checkpoint, unless there is one of this step."""
+        if self.saved == self.learner.steps:
+            return
+        progress = {"evaluations": self.evaluations, "best": self.best, "seconds": self.seconds}
+        checkpoint = self.learner.checkpoint(progress, self.best_file)
+        write_checkpoint(self.folder, checkpoint, int(self.config.checkpoint.keep))
+        self.saved = self.learner.steps
+
+    def close(self) -> None:
+        """Close what it logs to, and its environments."""
+        self.learner.model.logger.close()
+        self.learner.environments.close()
+        self.checks.close()
+
+    def metrics(self, reason: str) -> dict[str, Any]:
+        """Return the numbers of the run.
+
+        Args:
+            reason: as `run` returned it.
+        """
+        best, config = self.best, self.config
+        assert best is not None
+        return {
+            "reason": reason,
+            "robot": self.learner.info.robot,
+            "task": str(config.task._target_).rpartition(".")[2],
+            "algorithm": str(config.algo._target_).rpartition(".")[2],
+            "seed": int(config.seed),
+            "steps": self.learner.steps,
+            "seconds": self.seconds,
+            **{name: best[name] for name in _OBJECTIVES},
+            "best": best,
+            "evaluations": self.evaluations,
+        }
+
+    def _decide(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
+        actions, _ = self.learner.model.predict(self.learner.normalise(observation), deterministic=True)
+        return np.asarray(actions)
+
+    def _explain_divergence(self, error: ValueError) -> None:
+        parameters = self.learner.model.policy.parameters()
+        if not all(math.isfinite(float(p.detach().abs().sum())) for p in parameters):
+            raise ConfigurationError(
+                f"the learning diverged after {self.learner.steps} steps: the network's weights are not finite. "
+                "A smaller learning rate, or max_grad_norm, may help."
+            ) from error
+
+
+class _Callback(BaseCallback):  # type: ignore[misc]
+    """Looks and saves between rollouts, when everything that was collected has been learned from."""
+
+    def __init__(self, training: Training, stop: Interruption, progress: Progress, total: int) -> None:
+        super().__init__()
+        self._training, self._stop, self._progress = training, stop, progress
+        self._bar = progress.add_task("learning", total=total, completed=training.learner.steps, rate=0.0)
+        self._since = (time.perf_counter(), training.learner.steps)
+        self._before = training.seconds
+
+    def _on_rollout_start(self) -> None:
+        training, steps = self._training, self.num_timesteps
+        last = training.evaluations[-1]["steps"] if training.evaluations else None
+        if _due(steps, last, int(training.config.evaluation.every)):
+            training.look()
+        training.seconds = self._before + time.perf_counter() - self._since[0]
+        if self._stop.requested or (steps and _due(steps, training.saved, int(training.config.checkpoint.every))):
+            training.save()
+        if self._stop.requested:
+            raise _Stop
+
+    def _on_step(self) -> bool:
+        seconds = time.perf_counter() - self._since[0]
+        rate = (self.num_timesteps - self._since[1]) / max(seconds, 1e-9)
+        self._progress.update(self._bar, completed=self.num_timesteps, rate=rate)
+        return True
+
+
+def _origin(config: DictConfig, overrides: Sequence[str]) -> dict[str, Any]:
+    """Where a policy of a run comes from: written into its file, so that its environment can be made again."""
+    return {
+        "environment": of_groups(overrides, ENVIRONMENT),
+        "algorithm": str(config.algo._target_),
+        "seed": int(config.seed),
+        "versions": software_versions(*_PACKAGES),
+    }
+
+
+def _due(steps: int, last: int | None, every: int) -> bool:
+    """Whether a multiple of `every` lies between the last time and now."""
+    return last is None or steps // every > max(last, 0) // every
+
+
+def _rank(found: Mapping[str, Any]) -> tuple[float, float]:
+    return found["success_rate"], found["reward_mean"]
+
+
+def _progress(console: Console) -> Progress:
+    columns = (
+        TextColumn("[progress.description]{task.description}"),
+        BarColumn(None),
+        MofNCompleteColumn(),
+        TextColumn("steps  {task.fields[rate]:,.0f}/s"),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -1,0 +1,153 @@
+"""Motions to be watched: a simulated robot and who commands it, beginning again at the end."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from pliant.controllers import FeedForward, sample
+from pliant.controllers.trajectories import Trajectory
+from pliant.controllers.trial import JointTrials
+from pliant.envs.env import PliantEnv
+from pliant.envs.movement import Movement, OpenLoop
+from pliant.envs.simulation import SimulatedRobot
+from pliant.errors import ConfigurationError
+from pliant.hardware.robot import Array, Channel, State
+
+_TURN = 0.7
+"""Amplitude of the references of a demonstration, rad …"""
+_PUSH = 0.05
+"""… and of torques, in parts of the largest."""
+_PERIOD = 6.0
+"""Of its sines, s …"""
+_SWEEP = 18.0
+"""… and of the sweep of the preset."""
+
+
+class LoopedMotion(Protocol):
+    """A motion that can be watched."""
+
+    robot: SimulatedRobot
+    duration: float
+    """Until it has been shown once, s."""
+
+    def restart(self) -> None:
+        """Go to the beginning."""
+
+    def advance(self) -> None:
+        """Let one period pass; at the end, begin again."""
+
+
+class LoopedMovement:
+    """A robot that moves; at the end it begins again."""
+
+    def __init__(self, movement: Movement) -> None:
+        """Put the robot to the beginning."""
+        self.robot, self.duration = movement.robot, movement.duration
+        self._movement = movement
+        self.restart()
+
+    def restart(self) -> None:
+        """Put the robot to the beginning."""
+        self._states = self._movement.states()
+        next(self._states)
+
+    def advance(self) -> None:
+        """Let one period pass, or begin again after the last one."""
+        if next(self._states, None) is None:
+            self.restart()
+
+
+class LoopedEnvironment:
+    """An environment whose robot is commanded as in a demonstration; every episode begins where its task says."""
+
+    def __init__(self, env: Any, seed: int) -> None:
+        """Begin the first episode; raises `ConfigurationError` if its robot is not a simulated one."""
+        inner = env.unwrapped
+        if not isinstance(inner, PliantEnv) or not isinstance(inner.robot, SimulatedRobot):
+            raise ConfigurationError("only an environment with a simulated robot can be viewed.")
+        self.robot, self.duration = inner.robot, math.inf
+        self._env, self._actions, self._seed = env, inner.actions, seed
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin the first episode again."""
+        self._count = 0
+        self._env.reset(seed=self._seed)
+
+    def advance(self) -> None:
+        """Take one step, or begin the next episode after the end of one."""
+        time = self._count * self.robot.info.period
+        command = demonstration(self._actions, time)
+        low = np.array([channel.low for channel in self._actions])
+        high = np.array([channel.high for channel in self._actions])
+        *_, terminated, truncated, _ = self._env.step(2.0 * (command - low) / (high - low) - 1.0)
+        self._count += 1
+        if terminated or truncated:
+            self._env.reset()
+
+
+def demonstration(channels: tuple[Channel, ...], time: float) -> Array:
+    """Commands that show softness at work, (columns,): slow sines, while presets sweep from slack to stiff.
+
+    References swing by 0.7 rad and torques by a twentieth of their bounds about rest in 6 s; a preset rises from
+    its least useful value, 0 or its lower bound, to its upper bound and back in 18 s.
+    """
+    swing = math.sin(2 * math.pi * time / _PERIOD)
+    sweep = (1 - math.cos(2 * math.pi * time / _SWEEP)) / 2
+    values = []
+    for channel in channels:
+        if channel.name.endswith("/preset"):
+            least = max(channel.low, min(0.0, channel.high))
+            value = least + (channel.high - least) * sweep
+        else:
+            span = _TURN if channel.unit == "rad" else _PUSH * (channel.high - channel.low) / 2
+            value = channel.rest + span * swing
+        values.append(min(max(value, channel.low), channel.high))
+    return np.array(values)
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """Commands the demonstration, whatever the robot does."""
+
+    channels: tuple[Channel, ...]
+
+    def reset(self, state: State) -> None:
+        """Nothing to forget."""
+
+    def update(self, state: State, t: float) -> Array:
+        """Return the command at time t."""
+        return demonstration(self.channels, t)
+
+
+def demonstration_movement(robot: SimulatedRobot) -> Movement:
+    """The demonstration, without end."""
+    channels = robot.info.command
+    return Movement(robot, Demonstration(channels), math.inf, before=demonstration(channels, 0.0))
+
+
+def trajectory_movement(robot: SimulatedRobot, trajectory: Trajectory) -> Movement:
+    """A robot that gets a trajectory as the first reference of each joint, the others at rest.
+
+    Raises:
+        ConfigurationError: the trajectory is for another number of joints.
+    """
+    motion = sample(trajectory, robot.info.period)
+    if motion.position.shape[1] != len(robot.info.joints):
+        raise ConfigurationError(
+            f"the trajectory moves {motion.position.shape[1]} joints, robot {robot.info.name!r} has "
+            f"{len(robot.info.joints)} ({', '.join(robot.info.joints)})."
+        )
+    return _open_loop(robot, JointTrials(robot).robot_command(motion.position))
+
+
+def feedforward_movement(robot: SimulatedRobot, feedforward: FeedForward) -> Movement:
+    """What was learned, replayed; raises `MismatchError` on a robot that it does not fit."""
+    return _open_loop(robot, feedforward.arranged(robot.info).command)
+
+
+def _open_loop(robot: SimulatedRobot, rows: Array) -> OpenLoop:
+    """A robot that stands under the first command until the motion begins."""
+    return OpenLoop(robot, rows, before=rows[0])

@@ -1,0 +1,193 @@
+"""Where a simulation is shown: MuJoCo's window, images for a film, or the browser (see `web_screen`).
+
+A screen is drawn anew by `show`, keeps to nobody's time, and hands what its user presses to the `Controls`.
+"""
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.envs.rendering import OffscreenRenderer, RenderingError, add_shapes, update_positions
+from pliant.envs.simulation import SimulatedRobot
+from pliant.viewing.motions import LoopedMotion
+from pliant.viewing.overlay import Overlay
+
+if TYPE_CHECKING:
+    from pliant.viewing.web_screen import WebScreen
+
+KEYS = {"Space": "pause and go on", "Backspace": "begin again", "Enter": "show or hide the gauges"}
+"""What a user can press in a window or a browser, and what it does."""
+
+_REFRESH = 60.0
+"""Images on a screen per second, at most."""
+
+_GLFW = {32: "Space", 259: "Backspace", 257: "Enter", 335: "Enter"}
+"""The keys in GLFW's numbers, which MuJoCo's window reports."""
+
+
+@dataclass
+class Controls:
+    """What the user has asked for. Screens write it, from threads of their own; the loop reads it."""
+
+    paused: bool = False
+    gauges: bool = True
+    again: bool = False
+    """Whether the motion is to begin again."""
+
+    def press(self, key: str) -> None:
+        """Do what a key of `KEYS` does; others do nothing."""
+        match key:
+            case "Space":
+                self.paused = not self.paused
+            case "Backspace":
+                self.again = True
+            case "Enter":
+                self.gauges = not self.gauges
+
+
+class Screen(Protocol):
+    """Something that shows a simulation."""
+
+    def show(self) -> bool:
+        """Show the simulation as it is now; returns whether anybody can still see it."""
+
+    def close(self) -> None:
+        """Close it. Safe to call twice."""
+
+
+def free_camera(model: mujoco.MjModel) -> mujoco.MjvCamera:
+    """A camera that the mouse can move, which begins where the model's first one is, if it has one."""
+    camera = mujoco.MjvCamera()
+    mujoco.mjv_defaultFreeCamera(model, camera)
+    if model.ncam:
+        data = mujoco.MjData(model)
+        update_positions(model, data)
+        forward = -data.cam_xmat[0].reshape(3, 3)[:, 2]
+        straight = max(float((model.stat.center - data.cam_xpos[0]) @ forward), 0.1 * model.stat.extent)
+        zoom = np.tan(np.radians(model.cam_fovy[0] / 2)) / np.tan(np.radians(model.vis.global_.fovy / 2))
+        camera.lookat[:] = data.cam_xpos[0] + straight * forward
+        camera.distance = straight * zoom
+        camera.azimuth = np.degrees(np.arctan2(forward[1], forward[0]))
+        camera.elevation = np.degrees(np.arcsin(np.clip(forward[2], -1.0, 1.0)))
+    return camera
+
+
+class NativeScreen:
+    """MuJoCo's own window.
+
+    Raises:
+        RenderingError: there is no display, or the window cannot open.
+    """
+
+    def __init__(self, robot: SimulatedRobot, controls: Controls) -> None:
+        if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+            raise RenderingError(
+                "a window needs a display, and neither DISPLAY nor WAYLAND_DISPLAY is set. viewer=web shows the "
+                "robot in a browser, viewer=offscreen writes a film."
+            )
+        import mujoco.viewer
+
+        self._robot, self._controls = robot, controls
+        self._overlay = Overlay(robot.model, robot.data, robot.compiled.joints)
+        try:
+            self._viewer: Any = mujoco.viewer.launch_passive(
+                robot.model,
+                robot.data,
+                key_callback=lambda key: controls.press(_GLFW.get(key, "")),
+                show_left_ui=False,
+                show_right_ui=False,
+            )
+        except Exception as error:  # GLFW and each platform fail in ways of their own
+            raise RenderingError(
+                f"MuJoCo's window cannot open: {error}. viewer=web shows the robot in a browser, "
+                "viewer=offscreen writes a film."
+            ) from error
+        with self._viewer.lock():
+            _move_camera(self._viewer.cam, free_camera(robot.model))
+
+    def show(self) -> bool:
+        """Show the simulation as it is now; returns whether the window is open."""
+        if not self._viewer.is_running():
+            return False
+        update_positions(self._robot.model, self._robot.data)
+        with self._viewer.lock():
+            self._viewer.user_scn.ngeom = 0
+            if self._controls.gauges:
+                add_shapes(self._viewer.user_scn, self._overlay.shapes())
+        self._viewer.sync()
+        return True
+
+    def close(self) -> None:
+        """Close the window."""
+        self._viewer.close()
+
+
+class FilmScreen:
+    """Images of a simulation, for a film."""
+
+    def __init__(self, robot: SimulatedRobot, controls: Controls, width: int, height: int) -> None:
+        self.frames: list[NDArray[np.uint8]] = []
+        """The images, each (height, width, 3)."""
+        self._robot, self._controls = robot, controls
+        self._overlay = Overlay(robot.model, robot.data, robot.compiled.joints)
+        self._renderer = OffscreenRenderer(robot.model, width, height)
+
+    def show(self) -> bool:
+        """Take an image of the simulation as it is now; raises `RenderingError` if MuJoCo finds no OpenGL here."""
+        shapes = self._overlay.shapes if self._controls.gauges else None
+        self.frames.append(self._renderer.render(self._robot.data, shapes))
+        return True
+
+    def close(self) -> None:
+        """Release the OpenGL context."""
+        self._renderer.close()
+
+
+def open_web_screen(robot: SimulatedRobot, controls: Controls, port: int, *, browse: bool) -> "WebScreen":
+    """Open a page; raises `RenderingError` if MuJoCo has no web viewer, or it cannot start.
+
+    Args:
+        robot: what is shown.
+        controls: what keys change.
+        port: where to listen; 0: the first free one.
+        browse: whether to open the page in a browser.
+    """
+    try:
+        from pliant.viewing.web_screen import WebScreen
+    except ImportError as error:
+        raise RenderingError(
+            f"the web viewer is not in this MuJoCo ({error}). It comes with: pip install "
+            '"mujoco>=4.0" mujoco-studio websockets. Or use viewer=native or viewer=offscreen.'
+        ) from error
+    return WebScreen(robot, controls, port, browse=browse)
+
+
+def watch(motion: LoopedMotion, screen: Screen, controls: Controls, speed: float) -> None:
+    """Run a motion at `speed` times real time until its screen is closed."""
+    periods = periods_per_image(motion, speed, _REFRESH)
+    step = periods * motion.robot.info.period / speed
+    due = time.monotonic()
+    while screen.show():
+        if controls.again:
+            controls.again = False
+            motion.restart()
+        elif not controls.paused:
+            for _ in range(periods):
+                motion.advance()
+        due = max(due + step, time.monotonic() - step)  # what is late is not caught up with
+        time.sleep(max(due - time.monotonic(), 0.0))
+
+
+def periods_per_image(motion: LoopedMotion, speed: float, rate: float) -> int:
+    """How many periods of the robot pass from one image to the next."""
+    return max(round(speed / rate / motion.robot.info.period), 1)
+
+
+def _move_camera(camera: mujoco.MjvCamera, there: mujoco.MjvCamera) -> None:
+    camera.lookat[:] = there.lookat
+    camera.distance, camera.azimuth, camera.elevation = there.distance, there.azimuth, there.elevation

@@ -1,0 +1,161 @@
+"""A simulation in the browser, by MuJoCo's web viewer, reachable from this machine alone.
+
+The simulation runs here; the browser gets its state, and draws it. MuJoCo 4.0 has its server listen on every
+interface and offers no choice, so that this is corrected here, and checked before anything is served.
+"""
+
+import socket
+import threading
+from typing import Any
+
+import mujoco
+from mujoco.studio import launch_thread, messages, plugin, viewer_protocol, web_viewer
+from mujoco.studio.dear_imgui import dear_imgui as imgui
+
+from pliant.actuators import JointOnModel
+from pliant.envs.rendering import RenderingError, as_geoms
+from pliant.envs.simulation import SimulatedRobot
+from pliant.viewing.overlay import Overlay
+from pliant.viewing.screens import KEYS, Controls, free_camera
+
+LOOPBACK = "127.0.0.1"
+_FIRST, _COUNT = 8080, 20
+"""Ports to choose from where none is asked for."""
+
+
+class _LoopbackViewer(web_viewer.WebViewer):  # type: ignore[misc]
+    """MuJoCo's web viewer, on loopback."""
+
+    @property
+    def _host(self) -> str:
+        return LOOPBACK
+
+    @_host.setter
+    def _host(self, value: str) -> None:
+        """Not to be changed: MuJoCo sets every interface here."""
+
+    def _start_server(self) -> None:
+        address = self._http_sock.getsockname()[0]
+        if address != LOOPBACK:
+            self._http_sock.close()
+            raise RenderingError(
+                f"the web viewer of MuJoCo {mujoco.__version__} would listen on {address}, where others can reach "
+                "it, and Pliant does not know how to prevent that. Use viewer=native or viewer=offscreen."
+            )
+        super()._start_server()
+
+
+class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
+    """What is on the page beside the model: gauges, keys, and a word about them."""
+
+    def __init__(self, joints: tuple[JointOnModel, ...], controls: Controls) -> None:
+        self._joints, self._controls = joints, controls
+        self._overlay: Overlay | None = None
+
+    @messages.handler  # type: ignore[untyped-decorator]
+    def on_model(self, event: messages.PostModelEvent) -> None:
+        """Place gauges and camera on the viewer's own copy of the model."""
+        self._overlay = Overlay(event.model, event.data, self._joints)
+        there = free_camera(event.model)
+        camera = self.viewer.camera
+        camera.lookat[:] = there.lookat
+        camera.distance, camera.azimuth, camera.elevation = there.distance, there.azimuth, there.elevation
+
+    @messages.handler  # type: ignore[untyped-decorator]
+    def on_update(self, event: messages.UpdateEvent) -> None:
+        """Draw the gauges anew, and take the keys that were pressed."""
+        wanted = self._overlay is not None and self._controls.gauges
+        self.viewer.extra_geoms[:] = as_geoms(self._overlay.shapes()) if wanted else []  # type: ignore[union-attr]
+        if not imgui.GetIO().WantCaptureKeyboard:
+            for key in KEYS:
+                if imgui.IsKeyPressed(getattr(imgui.Key, key), False):
+                    self._controls.press(key)
+
+    @messages.handler  # type: ignore[untyped-decorator]
+    def on_gui(self, event: messages.BuildGuiEvent) -> None:
+        """Say what the keys do."""
+        if imgui.Begin("Pliant"):
+            for key, meaning in KEYS.items():
+                imgui.TextUnformatted(f"{key}: {meaning}")
+            if self._controls.paused:
+                imgui.TextUnformatted("paused")
+        imgui.End()
+
+
+class WebScreen:
+    """The simulation on a page that browsers on this machine can open.
+
+    Raises:
+        RenderingError: the port is taken, or the web viewer cannot start.
+    """
+
+    def __init__(self, robot: SimulatedRobot, controls: Controls, port: int = 0, *, browse: bool = False) -> None:
+        """Start the server.
+
+        Args:
+            robot: what is shown.
+            controls: what keys change.
+            port: where to listen; 0: the first free one from 8080 on.
+            browse: whether to open the page in a browser.
+        """
+        self._robot = robot
+        self.port = free_port(port)
+        """Where it listens."""
+        config = viewer_protocol.ViewerConfig(
+            title=f"Pliant: {robot.info.name}", gfx="web", http_port=self.port, open_browser=browse
+        )
+        made, ready = list[Any](), threading.Event()
+
+        def live(endpoint: Any) -> None:
+            try:
+                made.append(_LoopbackViewer(config, endpoint, plugins=[_Page(robot.compiled.joints, controls)]))
+            finally:
+                ready.set()
+            viewer_protocol.run_viewer_loop(made[0])
+
+        self._handle = launch_thread.launch_thread(live)
+        ready.wait()
+        if not made:
+            self._explain()
+        self.url = f"http://{LOOPBACK}:{self.port}/"
+
+    def show(self) -> bool:
+        """Send the simulation as it is now; returns whether the server runs."""
+        if not self._handle.is_running():
+            return False
+        self._handle.sync(self._robot.model, self._robot.data)
+        return True
+
+    def close(self) -> None:
+        """Stop the server."""
+        self._handle.close()
+
+    def _explain(self) -> None:
+        """Raise what ended the viewer's thread at its start."""
+        try:
+            self._handle.close()
+        except RenderingError:
+            raise
+        except Exception as error:  # whatever MuJoCo's server and user interface may run into
+            raise RenderingError(
+                f"MuJoCo's web viewer cannot start: {error} Use viewer=native or viewer=offscreen."
+            ) from error
+
+
+def free_port(port: int) -> int:
+    """Return `port` if nobody listens there, or for 0 the first such port from 8080 on; raise if there is none."""
+    choices = [port] if port else range(_FIRST, _FIRST + _COUNT)
+    for choice in choices:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((LOOPBACK, choice))
+            except PermissionError as error:
+                raise RenderingError(f"you may not listen on port {choice}; choose one from 1024 on.") from error
+            except OSError:
+                continue
+        return choice
+    taken = (
+        f"port {port} of {LOOPBACK} is" if port else f"ports {_FIRST} to {_FIRST + _COUNT - 1} of {LOOPBACK} are"
+    )
+    raise RenderingError(f"{taken} taken by another program. Choose another: port=9000, or port=0 for a free one.")

@@ -1,0 +1,178 @@
+import dataclasses
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.spaces import Box, Discrete
+from hydra import compose, initialize_config_module
+from stable_baselines3 import PPO
+
+from pliant.conf.build import LEARNED, build
+from pliant.envs.compliant import CompliantJointEnv
+from pliant.errors import ConfigurationError, UnknownNameError
+from pliant.training.environments import make_environment, policy_info, vector_environments
+
+
+def configured(*overrides):
+    with initialize_config_module("pliant.conf", version_base="1.3"):
+        return compose("train", overrides=["env=joint", *overrides])
+
+
+@pytest.fixture
+def registered():
+    """Registers an environment for one test; returns its id."""
+    names = []
+
+    def register(entry_point):
+        names.append(f"pliant-tests/Strange{len(names)}-v0")
+        gymnasium.register(names[-1], entry_point=entry_point)
+        return names[-1]
+
+    yield register
+    for name in names:
+        del gymnasium.registry[name]
+
+
+@pytest.mark.parametrize(("env", "joints"), [("joint", ("joint",)), ("arm2", ("shoulder", "elbow"))])
+@pytest.mark.parametrize("task", ["reach", "track"])
+def test_every_choice_makes_an_environment_that_names_what_it_offers(env, joints, task):
+    made = make_environment(configured(f"env={env}", f"task={task}"))
+    info = policy_info(made)
+    assert info.joints == joints
+    assert info.period == 0.02
+    assert len(info.observations) == made.observation_space.shape[0]
+    assert [channel.name for channel in info.actions[:2]] == [f"{joints[0]}/equilibrium", f"{joints[0]}/preset"]
+
+
+def test_the_options_reach_the_robot():
+    made = make_environment(configured("env.options.period=0.01", "env.options.law=rigid", "env.options.mode=0"))
+    info = policy_info(made)
+    assert info.period == 0.01
+    assert info.actions[0].unit == "N·m"
+    with pytest.raises(UnknownNameError, match="position_nois"):
+        make_environment(configured("+env.options.robot.position_nois=1"))
+    with pytest.raises(ConfigurationError, match="environment 'pliant/CompliantJoint-v0'"):
+        make_environment(configured("+env.options.colour=red"))
+
+
+def test_randomised_robots_differ_from_episode_to_episode_and_repeat_with_the_seed():
+    config = configured("randomisation=usual", "task.spread=0", "task.low=0.5", "task.high=0.5")
+    venv = vector_environments(config, 3)
+
+    def ends():
+        venv.seed(0)
+        venv.reset()
+        for _ in range(30):
+            seen, *_ = venv.step(np.full((3, 2), 0.5, np.float32))
+        return seen
+
+    first = ends()
+    assert len({row.tobytes() for row in first}) == 3
+    np.testing.assert_array_equal(first, ends())
+
+
+def test_an_unknown_environment_is_refused_with_the_known_ones():
+    with pytest.raises(UnknownNameError, match="Did you mean 'pliant/CompliantJoint-v0'"):
+        make_environment(configured("env.id=pliant/CompliantJoints-v0"))
+
+
+@pytest.mark.parametrize(
+    ("space", "message"),
+    [
+        (Box(-np.inf, np.inf, (2,), np.float32), "unbounded action space"),
+        (Box(np.array([-1.0, -np.inf]), np.array([1.0, 1.0]), dtype=np.float32), "unbounded action space"),
+        (Box(-2.0, 2.0, (2,), np.float32), r"\[-1, 1\] is needed"),
+        (Discrete(3), "a Box is needed"),
+    ],
+)
+def test_an_action_space_that_would_be_replaced_in_silence_is_refused(registered, space, message):
+    class Strange(CompliantJointEnv):
+        def __init__(self, **options):
+            super().__init__(**options)
+            self.action_space = space
+
+    with pytest.raises(ConfigurationError, match=message):
+        make_environment(configured(f"env.id={registered(Strange)}"))
+
+
+def test_an_environment_without_names_is_refused(registered):
+    class Nameless(gymnasium.Env):
+        observation_space = action_space = Box(-1.0, 1.0, (2,), np.float32)
+
+        def __init__(self, render_mode=None, **options):
+            pass
+
+    with pytest.raises(ConfigurationError, match="is a Nameless, which does not name"):
+        make_environment(configured(f"env.id={registered(Nameless)}"))
+
+
+ONE_STEP = ("task.duration=0.02", "task.hold=0.02")
+
+
+@pytest.mark.parametrize(("tolerance", "bootstrapped"), [(3.0, False), (1e-9, True)])
+def test_time_is_bootstrapped_from_the_last_observation_and_an_end_is_not(tolerance, bootstrapped):
+    """An episode of one period: with success it is at its limit and done at once, and done wins."""
+    venv = vector_environments(configured(*ONE_STEP, f"task.tolerance={tolerance}"), 1)
+    model = PPO("MlpPolicy", venv, n_steps=2, batch_size=2, gamma=0.9, seed=0, device="cpu")
+    before, infos = [], []
+    step = venv.step_wait
+
+    def noting():
+        seen, rewards, dones, found = step()
+        before.append(rewards.copy())
+        infos.append(found[0])
+        return seen, rewards, dones, found
+
+    venv.step_wait = noting
+    _, callback = model._setup_learn(2)
+    model.collect_rollouts(venv, callback, model.rollout_buffer, 2)
+    for k in range(2):
+        assert infos[k]["TimeLimit.truncated"] is bootstrapped
+        last = model.policy.obs_to_tensor(infos[k]["terminal_observation"])[0]
+        value = float(model.policy.predict_values(last)) if bootstrapped else 0.0
+        np.testing.assert_allclose(model.rollout_buffer.rewards[k], before[k] + 0.9 * value, rtol=1e-5)
+        assert (infos[k]["terminal_observation"] != model.rollout_buffer.observations[(k + 1) % 2, 0]).any()
+
+
+@pytest.mark.parametrize(
+    ("env", "task"),
+    [
+        ("joint", "reach"),
+        ("joint", "track"),
+        ("arm2", "throw"),
+        ("two_link", "reach_point"),
+        ("two_link", "track_path"),
+    ],
+)
+def test_the_configuration_of_a_task_is_the_task_as_it_is(env, task):
+    config = configured(f"env={env}", f"task={task}")
+    built = build(config.task, "task")
+    for field in dataclasses.fields(built):
+        ours, default = getattr(built, field.name), getattr(type(built)(), field.name)
+        if dataclasses.is_dataclass(default):
+            ours, default = repr(ours), repr(default)
+        assert ours == default, field.name
+    assert policy_info(make_environment(config)).period == 0.02
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "pliant.files.write_json",
+        "pliant.actuators.cache.store_source",
+        "pliant.controllers.policies.SB3Policy.load",
+        "pliant.controllers.trajectories.Path.unlink",
+        "stable_baselines3.common.save_util.load_from_pkl",
+        "hydra.utils.get_class",
+    ],
+)
+def test_the_environment_that_a_policy_names_can_run_nothing_else(target, tmp_path):
+    """A policy's file comes from anywhere; only what an environment is made of is built from what it says."""
+    with pytest.raises(ConfigurationError, match="is of no trusted package"):
+        build({"hook": {"_target_": target, "path": str(tmp_path / "x")}}, "env.options", LEARNED)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_trusted_name_that_leads_elsewhere_is_refused_everywhere():
+    with pytest.raises(ConfigurationError, match="is of no trusted package"):
+        build({"_target_": "pliant.files.os.getcwd"}, "x")

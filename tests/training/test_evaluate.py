@@ -1,0 +1,101 @@
+import json
+
+import pytest
+
+from pliant.training.statistics import Episode, summary
+
+
+def test_it_says_how_good_a_policy_is_on_seeds_and_on_robots_that_differ(verb, trained, tmp_path):
+    status, out, err = verb("evaluate", trained, "episodes=12", "robots=8", "hydra.run.dir=out")
+    assert status == 0, err
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    each = {name: [Episode(**e) for e in episodes] for name, episodes in metrics["each"].items()}
+    assert [e.seed for e in each["as built"]] == list(range(2_000_000, 2_000_012))
+    for suffix, episodes in (("", each["as built"]), ("_randomised", each["randomised"])):
+        for name, value in summary(episodes).items():
+            assert metrics[f"{name}{suffix}"] == pytest.approx(value)
+    assert metrics["success_rate_low"] < metrics["success_rate"] < metrics["success_rate_high"]
+    assert [e.reward for e in each["as built"][:8]] != [e.reward for e in each["randomised"]]
+    assert "95 % confidence" in out
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<svg" in page
+    assert "hardest" in page
+
+
+def test_it_repeats_itself(verb, trained, tmp_path):
+    for out in ("one", "two"):
+        assert verb("evaluate", trained, "episodes=3", "robots=3", f"hydra.run.dir={out}")[0] == 0
+    one, two = ((tmp_path / f / "metrics.json").read_text() for f in ("one", "two"))
+    assert one == two
+
+
+def test_robots_can_be_left_out_and_differ_as_much_as_one_likes(verb, trained, tmp_path):
+    verb("evaluate", trained, "episodes=2", "robots=0", "hydra.run.dir=none")
+    assert list(json.loads((tmp_path / "none" / "metrics.json").read_text())["each"]) == ["as built"]
+    rewards = []
+    for width in (0.0, 0.5):
+        same = [f"randomisation.{name}.{end}=1" for name in ("damping", "friction") for end in ("low", "high")]
+        same += ["~randomisation.command_delay", "~randomisation.position_noise"]
+        mass = (f"randomisation.mass.low={1 - width}", f"randomisation.mass.high={1 + width}")
+        status, _, err = verb(
+            "evaluate", trained, "episodes=4", "robots=4", *same, *mass, f"hydra.run.dir=m{width}"
+        )
+        assert status == 0, err
+        each = json.loads((tmp_path / f"m{width}" / "metrics.json").read_text())["each"]
+        rewards.append([e["reward"] for e in each["randomised"]])
+    assert rewards[0] != rewards[1]
+
+
+def test_a_sanity_policy_is_judged_too(verb, tmp_path):
+    options = (
+        "env=joint",
+        "episodes=2",
+        "robots=0",
+        "task.duration=0.3",
+        "report.write=false",
+        "hydra.run.dir=out",
+    )
+    status, _, err = verb("evaluate", "zero", *options)
+    assert status == 0, err
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "policy nowhere does not exist"),
+        (["zero", "episodes=0"], "episodes"),
+        (["zero", "randomisation.mass.low=-1"], "mass"),
+        (["zero", "randomisation=wild"], "wild"),
+    ],
+)
+def test_a_wrong_setting_is_explained(verb, arguments, message):
+    status, out, err = verb("evaluate", *arguments, "env=joint", "hydra.run.dir=out")
+    assert status == 2, out
+    assert message in err
+
+
+def test_policies_of_one_environment_are_swept_and_others_run_by_themselves(trained, monkeypatch):
+    from pliant.errors import ConfigurationError
+    from pliant.training import run_settings
+
+    single = run_settings.named_policy([f"policy={trained}"])
+    swept = run_settings.named_policy(["--multirun", f"policy={trained},{trained}"])
+    assert swept[-2:] == ["--multirun", f"policy={trained},{trained}"]
+    assert swept[:-2] == single[:-1]
+    made = iter([{"environment": ["task=reach"]}, {"environment": ["task=track"]}])
+    monkeypatch.setattr(run_settings, "made_for", lambda policy: next(made))
+    with pytest.raises(ConfigurationError, match="different environments"):
+        run_settings.named_policy(["-m", "policy=a,b"])
+
+
+def test_ctrl_c_is_no_traceback(verb, monkeypatch):
+    from pliant.training import evaluation
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(evaluation, "run_episode", interrupted)
+    status, _, err = verb("evaluate", "policy=zero")
+    assert status == 130
+    assert "interrupted" in err

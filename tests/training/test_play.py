@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+
+from pliant.controllers import FeedForward
+from pliant.envs.rendering import OffscreenRenderer, RenderingError
+from pliant.training.environments import make_environment
+
+
+@pytest.fixture
+def no_display(monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("no_display")
+@pytest.mark.parametrize("policy", ["zero", "random"])
+def test_a_first_look_needs_no_policy(verb, policy):
+    status, out, err = verb("play", policy, "env=joint", "task.duration=0.3")
+    assert status == 0, err
+    lines = [line for line in out.splitlines() if line.strip().startswith("20000")]
+    assert [line.split()[0] for line in lines] == ["2000000", "2000001", "2000002"]
+    assert "no display here" in out
+    assert verb("play", policy, "env=joint", "task.duration=0.3")[1] == out
+
+
+@pytest.mark.usefixtures("no_display")
+def test_a_policy_plays_in_the_environment_it_was_learned_in(verb, trained):
+    status, out, err = verb("play", trained)
+    assert status == 0, err
+    assert all(int(line.split()[2]) <= 15 for line in out.splitlines() if line.strip().startswith("20000"))
+    changed = verb("play", trained, "task.hold=0.1")
+    assert changed[0] == 0
+    assert changed[1] != out
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["task=track"], "observation 'joint/goal' is unknown to the environment"),
+        (["env=arm2"], "joint 'joint' is unknown to the environment"),
+        (["env.options.period=0.01"], "period: 0.02 s in the file, 0.01 s here"),
+        (["env.options.mode=5"], "action 'joint/equilibrium' is unknown to the environment"),
+        (["task.velocity_limit=3"], "velocity_limit"),
+        (["+task.velocity_limit=3"], "[-20, 20] rad/s in the file, [-3, 3] rad/s here"),
+        (["task.commanded=equilibrium"], "action 'joint/preset' is unknown to the environment"),
+    ],
+)
+def test_a_policy_that_does_not_fit_is_refused_with_the_differences(verb, trained, overrides, expected):
+    status, out, err = verb("play", trained, *overrides)
+    assert status == 2, out
+    assert expected in err
+
+
+def test_a_feedforward_plays_as_a_policy(verb, tmp_path, monkeypatch):
+    from hydra import compose, initialize_config_module
+
+    with initialize_config_module("pliant.conf", version_base="1.3"):
+        config = compose("play", overrides=["env=joint", "task=track"])
+    info = make_environment(config).unwrapped.robot.info
+    desired = 0.8 * np.linspace(0.0, 1.0, 200)
+    FeedForward.of_robot(info, np.column_stack([desired, np.full(200, 0.3)])).save(tmp_path / "feedforward.npz")
+    status, out, err = verb("play", "feedforward.npz", "env=joint", "task=track", "window=false")
+    assert status == 0, err
+    assert "200" in out
+    assert verb("play", "feedforward.npz", "env=arm2", "task=track")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.zip"], "policy nowhere.zip does not exist"),
+        (["zero", "video=film.gif"], "unknown film format '.gif'"),
+        (["zero", "episodes=0"], "episodes"),
+        (["zero", "window=true"], "needs a display"),
+    ],
+)
+@pytest.mark.usefixtures("no_display")
+def test_a_wrong_setting_is_explained(verb, arguments, message):
+    status, out, err = verb("play", *arguments, "env=joint")
+    assert status == 2, out
+    assert message in err
+
+
+def test_a_policy_that_is_none_is_refused(verb, tmp_path):
+    (tmp_path / "policy.zip").write_text("no archive")
+    assert "damaged or not a policy" in verb("play", "policy.zip")[2]
+    (tmp_path / "policy.zip").unlink()
+    assert "holds nothing learned" in verb("play", tmp_path)[2]
+
+
+def test_a_film_shows_what_was_played(verb, tmp_path):
+    pytest.importorskip("PIL")
+    from PIL import Image
+
+    try:
+        env = make_environment(_play_config(), "rgb_array")
+        env.reset(seed=0)
+        OffscreenRenderer(env.unwrapped.robot.model, 8, 8).render(env.unwrapped.robot.data)
+    except RenderingError as error:
+        pytest.skip(str(error))
+    options = ("episodes=1", "video=film.webp", "width=64", "height=48", "task.duration=0.4", "task.hold=0.04")
+    status, out, err = verb("play", "random", "env=joint", *options)
+    assert status == 0, err
+    film = Image.open(tmp_path / "film.webp")
+    assert film.size == (64, 48)
+    assert film.n_frames > 10
+    assert "film: film.webp" in out
+
+
+def _play_config():
+    from hydra import compose, initialize_config_module
+
+    with initialize_config_module("pliant.conf", version_base="1.3"):
+        return compose("play", overrides=["env=joint"])
+
+
+def test_without_the_package_that_writes_films_the_extra_is_named(verb, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "imageio_ffmpeg", None)
+    status, _, err = verb("play", "zero", "video=film.mp4")
+    assert status == 2
+    assert 'pip install "pliant[video]"' in err
