@@ -15,7 +15,7 @@ from typing import Any
 from pliant.errors import ConfigurationError, PliantError
 
 LEARNED = (
-    *(f"pliant.envs.{name}" for name in ("tasks", "randomisation")),
+    *(f"pliant.envs.{name}" for name in ("models", "tasks", "randomisation")),
     *(f"pliant.controllers.{name}" for name in ("trajectories", "paths", "two_link")),
     *(f"pliant.actuators.{name}" for name in ("joint", "law", "laws", "motor", "pid", "servo", "bam", "ax12a")),
 )

@@ -2,12 +2,13 @@
 
 import gymnasium
 
-_HOMES = {
-    "CompliantJoint": ("compliant", "compliant_joint"),
-    "CompliantArm2": ("compliant", "compliant_arm2"),
-    "TwoLinkArm": ("two_link_arm", "two_link_arm"),
+_FRONTS = {
+    "Robot": "robot_env",
+    "CompliantJoint": "compliant_joint_env",
+    "CompliantArm2": "compliant_arm2_env",
+    "TwoLinkArm": "two_link_arm_env",
 }
-"""By name: the module in `pliant.envs` of the single environment, and what makes many of them."""
+"""What makes them, in `pliant.envs.fronts`; many at once is called the same with an s."""
 
 
 def register() -> None:
@@ -16,10 +17,10 @@ def register() -> None:
     There is no `max_episode_steps`: the tasks know their own length and report its end as `truncated`. One
     given to `gymnasium.make` shortens the episodes further.
     """
-    for name, (home, many) in _HOMES.items():
+    for name, front in _FRONTS.items():
         if (identity := f"pliant/{name}-v0") not in gymnasium.registry:
             gymnasium.register(
                 identity,
-                entry_point=f"pliant.envs.{home}:{name}Env",
-                vector_entry_point=f"pliant.envs.vector.registered:{many}",
+                entry_point=f"pliant.envs.fronts:{front}",
+                vector_entry_point=f"pliant.envs.fronts:{front}s",
             )

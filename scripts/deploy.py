@@ -1,6 +1,6 @@
 """Run what was learned on a machine: simulated, emulated or real."""
 
-import sys
+from functools import partial
 from typing import Any
 
 from omegaconf import DictConfig
@@ -10,12 +10,13 @@ from pliant import command_line
 from pliant.conf.build import build
 from pliant.deployment.deployment import Deployment
 from pliant.deployment.feedforward import FeedForwardDeployment
+from pliant.deployment.machines import machine
 from pliant.deployment.policy import prepare_policy
 from pliant.errors import ConfigurationError
 from pliant.hardware.recording import Recorder
 from pliant.hardware.safety import SafeRobot
 from pliant.hardware.stopping import StopKey
-from pliant.training.run_settings import deployed_policy
+from pliant.training.run_settings import deployed_policy, learned_in, settings
 
 
 def prepared(config: DictConfig, robot: SafeRobot, console: Console) -> Deployment:
@@ -40,7 +41,7 @@ def job(config: DictConfig) -> dict[str, Any]:
     """Deploy, and write `recording.mcap`, `metrics.json` and `report.html` into the run's folder."""
     console, folder = Console(), command_line.run_folder()
     with StopKey(config.run.stop_keys) as stop_key:
-        robot = build(config.hardware, "hardware")
+        robot = machine(config)
         deployment = prepared(config, SafeRobot(robot, build(config.safety, "safety"), stop_key), console)
         with Recorder(folder / "recording.mcap", deployment.robot.info, deployment.facts) as recorder:
             try:
@@ -55,9 +56,7 @@ def job(config: DictConfig) -> dict[str, Any]:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    with command_line.explained_errors():
-        sys.argv[1:] = deployed_policy(sys.argv[1:])
-    command_line.run(job, "deploy")
+    command_line.run(job, "deploy", deployed_policy, partial(learned_in, "feedforward"), settings)
 
 
 if __name__ == "__main__":

@@ -7,19 +7,20 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from pliant import command_line
-from pliant.conf.build import build
+from pliant.deployment.machines import machine
 from pliant.envs.emulated_robot import EmulatedRobot
 from pliant.envs.emulators.dynamixel.bus import Bus
 from pliant.envs.emulators.dynamixel.control import control_path
 from pliant.envs.emulators.dynamixel.emulator import Emulator
 from pliant.errors import ConfigurationError, unknown_name
+from pliant.training.run_settings import settings
 
 KINDS = ("dynamixel",)
 
 
 def job(config: DictConfig) -> None:
     """Serve the bus until Ctrl-C or SIGTERM, then take the port away."""
-    robot = build(config.hardware, "hardware")
+    robot = machine(config)
     if not isinstance(robot, EmulatedRobot):
         raise ConfigurationError(f"{type(robot).__name__} is no emulated machine; hardware=emulated is one.")
     port = Path(robot.config.port)
@@ -42,7 +43,7 @@ def main() -> None:
     elif not arguments:
         with command_line.explained_errors():
             raise ConfigurationError(f"say which bus: pliant emulate {KINDS[0]} robot=arm2 port=./bus")
-    command_line.run(job, "emulate")
+    command_line.run(job, "emulate", settings)
 
 
 if __name__ == "__main__":

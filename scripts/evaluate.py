@@ -1,6 +1,5 @@
 """Judge a policy on episodes it has not seen and on robots that differ."""
 
-import sys
 from typing import Any
 
 from omegaconf import DictConfig
@@ -10,7 +9,7 @@ from pliant import command_line
 from pliant.files import write_json
 from pliant.training.evaluation import AS_BUILT, evaluate, evaluation_metrics
 from pliant.training.reports import write_evaluation_report
-from pliant.training.run_settings import named_policy
+from pliant.training.run_settings import named_policy, settings
 from pliant.training.statistics import success_text, summary
 
 
@@ -44,9 +43,7 @@ def show(name: str, found: dict[str, Any], console: Console) -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    with command_line.explained_errors():
-        sys.argv[1:] = named_policy(sys.argv[1:])
-    command_line.run(job, "evaluate")
+    command_line.run(job, "evaluate", named_policy, settings)
 
 
 if __name__ == "__main__":

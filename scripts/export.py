@@ -1,6 +1,5 @@
 """Write a policy as an ONNX file that runs without Python, torch and Pliant."""
 
-import sys
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -36,8 +35,7 @@ def job(config: DictConfig) -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    sys.argv[1:] = bare_word(sys.argv[1:])
-    command_line.run(job, "export")
+    command_line.run(job, "export", bare_word)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import math
 import time
+from functools import partial
 from typing import Any
 
 from omegaconf import DictConfig
@@ -11,6 +12,7 @@ from pliant import command_line
 from pliant.experiments.ilc_report import write_report
 from pliant.experiments.ilc_run import learn_motion
 from pliant.files import write_json
+from pliant.training.run_settings import learned_in, settings
 
 
 def job(config: DictConfig) -> dict[str, Any]:
@@ -36,7 +38,7 @@ def job(config: DictConfig) -> dict[str, Any]:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    command_line.run(job, "ilc")
+    command_line.run(job, "ilc", partial(learned_in, "learning.resume"), settings)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Watch a policy: in a window, as a film, or in numbers."""
 
 import os
-import sys
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -11,7 +10,7 @@ from pliant import command_line
 from pliant.errors import check_bounds
 from pliant.training.environments import Env, make_environment, policy_info
 from pliant.training.evaluation import find_policy, run_episode
-from pliant.training.run_settings import named_policy
+from pliant.training.run_settings import named_policy, settings
 from pliant.training.statistics import Episode, summary
 from pliant.viewing.film import film_format, save_film
 
@@ -76,9 +75,7 @@ def _nothing() -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    with command_line.explained_errors():
-        sys.argv[1:] = named_policy(sys.argv[1:])
-    command_line.run(job, "play")
+    command_line.run(job, "play", named_policy, settings)
 
 
 if __name__ == "__main__":

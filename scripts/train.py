@@ -1,9 +1,7 @@
 """Train a policy by reinforcement learning in simulation."""
 
-import sys
 from typing import Any
 
-from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
@@ -12,7 +10,7 @@ from pliant.errors import require_extra
 from pliant.files import plain, write_json
 from pliant.training.checkpoints import has_checkpoint
 from pliant.training.reports import write_training_report
-from pliant.training.run_settings import resumed
+from pliant.training.run_settings import resumed, settings
 
 
 def job(config: DictConfig) -> float:
@@ -26,7 +24,7 @@ def job(config: DictConfig) -> float:
     from pliant.training.loop import Training
 
     folder, console = command_line.run_folder(), Console()
-    training = Training.begin(config, list(HydraConfig.get().overrides.task), folder, console)
+    training = Training.begin(config, folder, console)
     announce = "stopping after this rollout; once more to stop at once"
     try:
         with command_line.interruption(lambda: console.print(announce)) as stop:
@@ -47,8 +45,8 @@ def job(config: DictConfig) -> float:
         soft_wrap=True,
     )
     if config.report.write:
-        settings: dict[str, Any] = plain(OmegaConf.to_container(config, resolve=True))
-        report = write_training_report(folder, metrics, settings)
+        composed: dict[str, Any] = plain(OmegaConf.to_container(config, resolve=True))
+        report = write_training_report(folder, metrics, composed)
         command_line.show_report(report, console, browse=config.report.open)
     nexts = f"pliant train resume={folder}" if reason == "interrupted" else f"pliant play {folder}"
     console.print(f"next: {nexts}", soft_wrap=True)
@@ -57,9 +55,7 @@ def job(config: DictConfig) -> float:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    with command_line.explained_errors():
-        sys.argv[1:] = resumed(sys.argv[1:])
-    command_line.run(job, "train")
+    command_line.run(job, "train", resumed, settings)
 
 
 if __name__ == "__main__":

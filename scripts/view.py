@@ -1,7 +1,6 @@
 """Look at a robot and at what is soft about it, in a window, in a browser or in a film."""
 
-import sys
-from importlib.resources import files
+from functools import partial
 from pathlib import Path
 
 import gymnasium
@@ -12,12 +11,12 @@ import pliant.envs
 from pliant import command_line
 from pliant.conf.build import build
 from pliant.controllers import FeedForward
-from pliant.envs.simulation import SimulatedRobot
+from pliant.envs.description import described, is_file, robot_names
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.experiments.experiment import Experiment
 from pliant.experiments.reproduction import experiment_names
 from pliant.training.environments import make_environment
-from pliant.training.run_settings import bare_word
+from pliant.training.run_settings import bare_word, learned_in, settings
 from pliant.viewing.film import film_motion
 from pliant.viewing.motions import (
     LoopedEnvironment,
@@ -57,8 +56,8 @@ def _named(word: str) -> str:
     """A bare word as the setting that it stands for."""
     if word in experiment_names():
         return f"experiment={word}"
-    robots = sorted(f.name.removesuffix(".yaml") for f in (files("pliant.conf") / "robot").iterdir())
-    if word in robots:
+    robots = robot_names()
+    if word in robots or is_file(word):
         return f"robot={word}"
     if word in gymnasium.registry:
         return f"environment={word}"
@@ -87,9 +86,9 @@ def chosen_motion(config: DictConfig) -> LoopedMotion:
             raise ConfigurationError(f"experiment is a {type(experiment).__name__}, not an Experiment.")
         return LoopedMovement(experiment.movement(config.variant))
     if config.environment is not None:
-        node = OmegaConf.create({"env": {"id": config.environment, "options": {}}, "task": config.task})
+        node = OmegaConf.create({"env": config.environment, "env_options": {}})
         return LoopedEnvironment(make_environment(node), int(config.seed))
-    robot = SimulatedRobot(build(config.robot.model, "robot.model"), float(config.robot.period))
+    robot = described(config.robot).simulated()
     if config.feedforward is not None:
         path = Path(config.feedforward)
         learned = FeedForward.load(path / "feedforward.npz" if path.is_dir() else path)
@@ -142,9 +141,7 @@ def job(config: DictConfig) -> None:
 def main() -> None:
     """Run the verb on the command line's arguments."""
     pliant.envs.register()
-    with command_line.explained_errors():
-        sys.argv[1:] = named_subject(sys.argv[1:])
-    command_line.run(job, "view")
+    command_line.run(job, "view", named_subject, partial(learned_in, "feedforward"), settings)
 
 
 if __name__ == "__main__":

@@ -5,14 +5,14 @@ built from the bodies of a public arm of five qbMoves (see `parts`): a fixed cub
 second cube 90 mm away; that cube turns a second C-flange with a hand flange on it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import mujoco
 
-from pliant.actuators import CompliantJoint, Mode, find_law
+from pliant.actuators import CompliantJoint, Law, Mode, find_law
 from pliant.actuators.modes import as_mode
-from pliant.envs.models.building import add_hinge, check_joints, complete
+from pliant.envs.models.building import add_hinge, check_joints, complete, configured_law
 from pliant.envs.models.parts import (
     C_FLANGE,
     C_TO_CUBE,
@@ -36,14 +36,29 @@ _LIMIT = 1.57
 _HEIGHT = 0.42
 
 
-def arm2_joints(mode: Mode | int | str = Mode.EQUILIBRIUM_PRESET_MOTORS) -> tuple[CompliantJoint, CompliantJoint]:
-    """The joints with the springs identified on the real arm, preset 0.2 rad in a range of 0 to 0.6 rad."""
-    law = find_law("qbmove")
-    first, second = (
-        CompliantJoint(law(set=f"identified_joint{i}"), as_mode(mode), preset_range=(0.0, 0.6), preset=0.2)
-        for i in (1, 2)
-    )
-    return first, second
+def arm2_joints(
+    mode: Mode | int | str = Mode.EQUILIBRIUM_PRESET_MOTORS,
+    law: str | Law | None = None,
+    parameters: str | Mapping[str, float] | None = None,
+) -> tuple[CompliantJoint, CompliantJoint]:
+    """The joints, with positions within the reach of their flanges, ±1.57 rad.
+
+    Args:
+        mode: operation mode.
+        law: of both; None: qbMove.
+        parameters: of the law, by name, or the name of a set; None with the law None too: the springs identified
+            on the real arm, with a preset of 0.2 rad in a range of 0 to 0.6 rad.
+    """
+    reach = (-_LIMIT, _LIMIT)
+    if law is None and parameters is None:
+        identified = (find_law("qbmove")(set=f"identified_joint{i}") for i in (1, 2))
+        first, second = (
+            CompliantJoint(spring, as_mode(mode), preset_range=(0.0, 0.6), preset=0.2, position_range=reach)
+            for spring in identified
+        )
+        return first, second
+    joint = CompliantJoint(configured_law(law or "qbmove", parameters), as_mode(mode), position_range=reach)
+    return joint, joint
 
 
 def arm2(

@@ -1,13 +1,14 @@
 """Steps that all model builders share: arguments checked, joints made, the model completed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.actuators import CompliantJoint, add_compliant_joint
+from pliant.actuators import Compliance, CompliantJoint, Law, add_compliant_joint, find_law
 from pliant.envs.models.robot_model import RobotModel
 from pliant.errors import ConfigurationError, check_bounds
 
@@ -34,6 +35,20 @@ def check_joints(
     if preset is None:
         return descriptions
     return tuple(replace(joint, preset=preset) for joint in descriptions)
+
+
+def configured_law(law: str | Law, parameters: str | Mapping[str, float] | None = None) -> Compliance:
+    """Return a law with its parameters by name, or those of the named set.
+
+    Raises:
+        UnknownNameError: no such law, set or parameter.
+        OutOfBoundsError: a parameter out of its bounds.
+    """
+    found = law if isinstance(law, Law) else find_law(law)
+    if isinstance(parameters, str):
+        return found(set=parameters)
+    values: dict[str, Any] = dict(parameters or {})
+    return found(**values)
 
 
 def add_hinge(

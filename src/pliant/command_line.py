@@ -53,12 +53,20 @@ def explained_errors() -> Iterator[None]:
     raise SystemExit(2)
 
 
-def run(job: Callable[[DictConfig], Any], config_name: str) -> None:
-    """Compose the configuration `config_name` with the command line's overrides and run the job on it."""
+def run(job: Callable[[DictConfig], Any], config_name: str, *changes: Callable[[list[str]], list[str]]) -> None:
+    """Compose the configuration `config_name` with the command line's overrides and run the job on it.
+
+    Args:
+        job: what the verb does.
+        config_name: in conf/.
+        changes: of the command line before it is read, in order.
+    """
     import hydra
 
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach us instead of being printed by Hydra
     with explained_errors():
+        for change in changes:
+            sys.argv[1:] = change(sys.argv[1:])
         for choice in sys.argv[1:]:
             if choice in _PLUGINS:
                 plugin, extra = _PLUGINS[choice]

@@ -134,7 +134,7 @@ def test_what_does_not_fit_is_refused_with_every_difference(learned):
     assert "period: 0.01 s in the file, 0.02 s here" in str(refused.value)
     slow = ["safety.motion.rad.speed=0.05", "safety.motion.rad.walk_speed=0.01"]
     with initialize_config_module("pliant.conf", version_base="1.3"):
-        config = compose("deploy", ["hardware=dynamixel", "port=x", *slow])
+        config = compose("deploy", ["hardware=real", "port=x", *slow])
     config.hardware.config.joints[0].high = 0.1
     config.hardware.config.joints[1].name = "wrist"
     safe = SafeRobot(build(config.hardware, "hardware"), build(config.safety, "safety"))
@@ -164,7 +164,7 @@ def test_a_feedforward_without_a_desired_motion_is_refused(learned):
     [
         (["feedforward=nowhere.npz"], "nowhere.npz"),
         ([], "nothing is given; one of feedforward=FILE"),
-        (["feedforward=learned.npz", "hardware=dynamixel"], "no serial port is given"),
+        (["feedforward=learned.npz", "hardware=real"], "no serial port is given"),
         (["feedforward=learned.npz", "robot.period=0.02"], "period: 0.01 s in the file, 0.02 s here"),
         (["feedforward=learned.npz", "hardware=emulatd"], "emulated"),
     ],
@@ -191,7 +191,7 @@ def live(tmp_path):
 @pytest.fixture
 def deployed(live, file, tmp_path):
     """`pliant deploy` in the middle of its motion."""
-    arguments = ["deploy", f"feedforward={file}", "hardware=dynamixel", f"port={live.port}", "hydra.run.dir=out"]
+    arguments = ["deploy", f"feedforward={file}", "hardware=real", f"port={live.port}", "hydra.run.dir=out"]
     # Patient, for a computer that is busy with other things.
     arguments += ["+hardware.config.slack=0.05", "+safety.overruns=1000", "+safety.patience=50", "run.settle=0.1"]
     command = [sys.executable, "-m", "pliant.scripts.main", *arguments]

@@ -208,7 +208,7 @@ def policy_file(tmp_path_factory):
     model = sb3.PPO("MlpPolicy", env, seed=3, device="cpu", policy_kwargs={"net_arch": [8]})
     model.policy.action_net.weight.data *= 10
     info = vars(policy_info(env)) | {
-        "origin": {"environment": ["env=arm2", "env.options.period=0.02", "task=reach", "task.duration=0.4"]}
+        "origin": {"environment": ["robot=arm2", "period=0.02", "task=reach", "task.duration=0.4"]}
     }
     return SB3Policy(model, PolicyInfo(**info), None).save(tmp_path_factory.mktemp("policy") / "policy.zip")
 
@@ -246,7 +246,7 @@ def test_a_policy_brings_its_task_and_its_period(policy_file):
         (["task.commanded=equilibrium"], MismatchError, ["action 'elbow/preset'"]),
         (["+task.velocity_limit=3"], MismatchError, ["[-20, 20] rad/s in the file, [-3, 3] rad/s here"]),
         (
-            ["hardware=dynamixel", "port=x", "robot=rig1"],
+            ["hardware=real", "port=x", "robot=rig1"],
             MismatchError,
             ["the simulation that predicts", "robot=NAME"],
         ),

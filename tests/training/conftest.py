@@ -29,7 +29,7 @@ def verb(tmp_path, monkeypatch, capfd):
 
 
 TINY = (
-    "env=joint",
+    "robot=rig1",
     "task.duration=0.3",
     "task.hold=0.04",
     "task.tolerance=0.4",

@@ -15,7 +15,7 @@ from pliant.training.environments import make_environment, policy_info, vector_e
 
 def configured(*overrides):
     with initialize_config_module("pliant.conf", version_base="1.3"):
-        return compose("train", overrides=["env=joint", *overrides])
+        return compose("train", overrides=["robot=rig1", *overrides])
 
 
 @pytest.fixture
@@ -45,12 +45,12 @@ def test_every_choice_makes_an_environment_that_names_what_it_offers(env, joints
 
 
 def test_the_options_reach_the_robot():
-    made = make_environment(configured("env.options.period=0.01", "env.options.law=rigid", "env.options.mode=0"))
+    made = make_environment(configured("period=0.01", "robot.law=rigid", "robot.mode=0"))
     info = policy_info(made)
     assert info.period == 0.01
     assert info.actions[0].unit == "N·m"
     with pytest.raises(UnknownNameError, match="position_nois"):
-        make_environment(configured("+env.options.robot.position_nois=1"))
+        make_environment(configured("+robot.simulation.position_nois=1"))
     with pytest.raises(ConfigurationError, match="environment 'pliant/CompliantJoint-v0'"):
         make_environment(configured("+env.options.colour=red"))
 

@@ -6,7 +6,7 @@ from pliant.errors import MismatchError
 from pliant.training.environments import vector_environments
 from pliant.training.episode_recorder import EpisodeRecorder
 
-OVERRIDES = ["env=joint", "task.duration=0.3", "task.hold=0.04", "task.tolerance=0.4"]
+OVERRIDES = ["robot=rig1", "task.duration=0.3", "task.hold=0.04", "task.tolerance=0.4"]
 N = 3
 
 
@@ -54,7 +54,7 @@ def test_a_restored_recorder_can_be_restored_from_again():
 
 def test_an_environment_that_has_changed_is_noticed():
     original = recorder(randomisation="none")
-    slower = recorder("env.options.robot.command_delay=0.005", randomisation="none")
+    slower = recorder("robot.simulation.command_delay=0.005", randomisation="none")
     original.seed(5)
     original.reset()
     run(original, np.random.default_rng(0), 5)

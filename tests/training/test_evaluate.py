@@ -48,7 +48,7 @@ def test_robots_can_be_left_out_and_differ_as_much_as_one_likes(verb, trained, t
 
 def test_a_sanity_policy_is_judged_too(verb, tmp_path):
     options = (
-        "env=joint",
+        "robot=rig1",
         "episodes=2",
         "robots=0",
         "task.duration=0.3",
@@ -70,7 +70,7 @@ def test_a_sanity_policy_is_judged_too(verb, tmp_path):
     ],
 )
 def test_a_wrong_setting_is_explained(verb, arguments, message):
-    status, out, err = verb("evaluate", *arguments, "env=joint", "hydra.run.dir=out")
+    status, out, err = verb("evaluate", *arguments, "robot=rig1", "hydra.run.dir=out")
     assert status == 2, out
     assert message in err
 

@@ -14,7 +14,7 @@ def config():
 
     with initialize_config_module("pliant.conf", version_base="1.3"):
         return compose(
-            "train", overrides=["env=joint", "task.duration=0.3", "task.hold=0.04", "task.tolerance=0.4"]
+            "train", overrides=["robot=rig1", "task.duration=0.3", "task.hold=0.04", "task.tolerance=0.4"]
         )
 
 

@@ -15,12 +15,12 @@ def no_display(monkeypatch):
 @pytest.mark.usefixtures("no_display")
 @pytest.mark.parametrize("policy", ["zero", "random"])
 def test_a_first_look_needs_no_policy(verb, policy):
-    status, out, err = verb("play", policy, "env=joint", "task.duration=0.3")
+    status, out, err = verb("play", policy, "robot=rig1", "task.duration=0.3")
     assert status == 0, err
     lines = [line for line in out.splitlines() if line.strip().startswith("20000")]
     assert [line.split()[0] for line in lines] == ["2000000", "2000001", "2000002"]
     assert "no display here" in out
-    assert verb("play", policy, "env=joint", "task.duration=0.3")[1] == out
+    assert verb("play", policy, "robot=rig1", "task.duration=0.3")[1] == out
 
 
 @pytest.mark.usefixtures("no_display")
@@ -37,9 +37,9 @@ def test_a_policy_plays_in_the_environment_it_was_learned_in(verb, trained):
     ("overrides", "expected"),
     [
         (["task=track"], "observation 'joint/goal' is unknown to the environment"),
-        (["env=arm2"], "joint 'joint' is unknown to the environment"),
-        (["env.options.period=0.01"], "period: 0.02 s in the file, 0.01 s here"),
-        (["env.options.mode=5"], "action 'joint/equilibrium' is unknown to the environment"),
+        (["robot=arm2"], "joint 'joint' is unknown to the environment"),
+        (["period=0.01"], "period: 0.02 s in the file, 0.01 s here"),
+        (["robot.mode=5"], "action 'joint/equilibrium' is unknown to the environment"),
         (["task.velocity_limit=3"], "velocity_limit"),
         (["+task.velocity_limit=3"], "[-20, 20] rad/s in the file, [-3, 3] rad/s here"),
         (["task.commanded=equilibrium"], "action 'joint/preset' is unknown to the environment"),
@@ -55,14 +55,14 @@ def test_a_feedforward_plays_as_a_policy(verb, tmp_path, monkeypatch):
     from hydra import compose, initialize_config_module
 
     with initialize_config_module("pliant.conf", version_base="1.3"):
-        config = compose("play", overrides=["env=joint", "task=track"])
+        config = compose("play", overrides=["robot=rig1", "task=track"])
     info = make_environment(config).unwrapped.robot.info
     desired = 0.8 * np.linspace(0.0, 1.0, 200)
     FeedForward.of_robot(info, np.column_stack([desired, np.full(200, 0.3)])).save(tmp_path / "feedforward.npz")
-    status, out, err = verb("play", "feedforward.npz", "env=joint", "task=track", "window=false")
+    status, out, err = verb("play", "feedforward.npz", "robot=rig1", "task=track", "window=false")
     assert status == 0, err
     assert "200" in out
-    assert verb("play", "feedforward.npz", "env=arm2", "task=track")[0] == 2
+    assert verb("play", "feedforward.npz", "robot=arm2", "task=track")[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_feedforward_plays_as_a_policy(verb, tmp_path, monkeypatch):
 )
 @pytest.mark.usefixtures("no_display")
 def test_a_wrong_setting_is_explained(verb, arguments, message):
-    status, out, err = verb("play", *arguments, "env=joint")
+    status, out, err = verb("play", *arguments, "robot=rig1")
     assert status == 2, out
     assert message in err
 
@@ -99,7 +99,7 @@ def test_a_film_shows_what_was_played(verb, tmp_path):
     except RenderingError as error:
         pytest.skip(str(error))
     options = ("episodes=1", "video=film.webp", "width=64", "height=48", "task.duration=0.4", "task.hold=0.04")
-    status, out, err = verb("play", "random", "env=joint", *options)
+    status, out, err = verb("play", "random", "robot=rig1", *options)
     assert status == 0, err
     film = Image.open(tmp_path / "film.webp")
     assert film.size == (64, 48)
@@ -111,7 +111,7 @@ def _play_config():
     from hydra import compose, initialize_config_module
 
     with initialize_config_module("pliant.conf", version_base="1.3"):
-        return compose("play", overrides=["env=joint"])
+        return compose("play", overrides=["robot=rig1"])
 
 
 def test_without_the_package_that_writes_films_the_extra_is_named(verb, monkeypatch):

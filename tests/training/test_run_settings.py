@@ -3,7 +3,7 @@ import pytest
 from pliant.errors import FileFormatError, MissingFileError
 from pliant.training.run_settings import bare_word, inherit, of_groups, of_run, value_of
 
-EARLIER = ["env=joint", "task=reach", "task.hold=0.5", "+env.options.extra=1", "steps=100", "seed=3"]
+EARLIER = ["robot=rig1", "task=reach", "task.hold=0.5", "+env.options.extra=1", "steps=100", "seed=3"]
 
 
 def test_earlier_settings_come_before_new_ones_and_give_way_to_them():
@@ -11,7 +11,7 @@ def test_earlier_settings_come_before_new_ones_and_give_way_to_them():
 
 
 def test_a_new_choice_of_a_group_replaces_what_was_set_within_it():
-    assert inherit(["task=track"], EARLIER) == ["env=joint", *EARLIER[3:], "task=track"]
+    assert inherit(["task=track"], EARLIER) == ["robot=rig1", *EARLIER[3:], "task=track"]
     assert inherit(["task.hold=0.1"], EARLIER)[1:] == ["task=reach", *EARLIER[3:], "task.hold=0.1"]
     assert "+env.options.extra=1" not in inherit(["env.options.extra=2"], EARLIER)
 
@@ -37,8 +37,8 @@ def test_the_last_value_of_a_key_counts(arguments, value):
 def test_a_run_tells_what_it_was_started_with(tmp_path):
     (tmp_path / "run" / ".hydra").mkdir(parents=True)
     record = tmp_path / "run" / ".hydra" / "overrides.yaml"
-    record.write_text("- env=joint\n- steps=10\n")
-    assert of_run(tmp_path / "run") == ["env=joint", "steps=10"]
+    record.write_text("- robot=rig1\n- steps=10\n")
+    assert of_run(tmp_path / "run") == ["robot=rig1", "steps=10"]
     record.write_text("{}\n")
     with pytest.raises(FileFormatError, match="list of overrides"):
         of_run(tmp_path / "run")

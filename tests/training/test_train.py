@@ -89,7 +89,7 @@ def test_the_normaliser_can_be_left_out(verb, tiny, tmp_path):
         (["algo.policy=MlpPolicies"], "algo stable_baselines3.PPO"),
         (["algo._target_=stable_baselines3.PPPO"], "PPPO"),
         (["algo._target_=os.getcwd"], "no trusted package"),
-        (["env.options.mode=9"], "unknown operation mode 9"),
+        (["robot.mode=9"], "unknown operation mode 9"),
         (["logging.to=[tensorbord]"], "Did you mean 'tensorboard'"),
         (["objective=reward_meen"], "Did you mean 'reward_mean'"),
         (["evaluation.every=0"], "evaluation.every"),
@@ -116,7 +116,7 @@ def test_a_wrong_setting_is_explained(verb, tiny, overrides, message):
 )
 def test_without_a_package_the_extra_is_named(verb, monkeypatch, module, overrides, extra):
     monkeypatch.setitem(sys.modules, module, None)
-    status, _, err = verb("train", "env=joint", "n_envs=2", "steps=64", "hydra.run.dir=run", *overrides)
+    status, _, err = verb("train", "robot=rig1", "n_envs=2", "steps=64", "hydra.run.dir=run", *overrides)
     assert status == 2
     assert f'pip install "pliant[{extra}]"' in err
 

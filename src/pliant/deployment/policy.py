@@ -16,7 +16,7 @@ from pliant.controllers.policy import Policy, PolicyInfo, fitted
 from pliant.deployment.deployment import Deployment, Live, error_text, live, machine_numbers, timing
 from pliant.deployment.episodes import EpisodeRunner, Period, Trace
 from pliant.deployment.reports import write_policy_report
-from pliant.envs.simulation import SimulatedRobot
+from pliant.envs.description import described
 from pliant.errors import MismatchError, RobotError, check_bounds
 from pliant.files import write_json
 from pliant.hardware.recording import Recorder
@@ -147,7 +147,7 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     """
     first, count = int(config.seed), int(check_bounds("episodes", config.episodes, 1, 10**6))
     settle, task = float(config.run.settle), build(config.task, "task", LEARNED)
-    simulated = SimulatedRobot(build(config.robot.model, "robot.model"), robot.info.period)
+    simulated = described(config.robot).simulated(robot.info.period)
     runner = EpisodeRunner(robot, task, simulated.compiled.joints, settle)
     policy = matched(str(config.policy), runner.policy_info)
     # Nobody waits for a simulation to hold still, or to walk home.
@@ -173,7 +173,7 @@ def matched(path: str, info: PolicyInfo) -> Policy:
             raise
         raise MismatchError(
             f"{error}\nA policy brings its own period unless robot.period is given: leave that out, or write "
-            f"robot.period={period:g}. A configuration of hardware follows it by `period: ${{robot.period}}`."
+            f"robot.period={period:g}."
         ) from error
 
 

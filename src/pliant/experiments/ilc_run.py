@@ -12,6 +12,7 @@ from rich.console import Console
 from pliant.conf.build import build
 from pliant.controllers import FeedForward, IterativeLearning, Learned, Motion, sample
 from pliant.controllers.trial import JointTrials
+from pliant.envs.description import described
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.robustness import Perturbation, replay
 from pliant.envs.simulation import SimulatedRobot
@@ -44,8 +45,8 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
         RobotError: nothing was learned.
     """
     started = time.perf_counter()
-    model = build(config.robot.model, "robot.model")
-    robot = SimulatedRobot(model, float(config.robot.period))
+    description = described(config.robot)
+    robot = description.simulated()
     motion = sample(build(config.trajectory, "trajectory"), robot.info.period)
     if motion.position.shape[1] != len(robot.info.joints):
         raise ConfigurationError(
@@ -90,7 +91,9 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
     }
     start = time.perf_counter()
     perturbation = build(config.robustness, "robustness")
-    metrics["robustness"] = _robustness(perturbation, model, robot.info.period, command, motion.position)
+    metrics["robustness"] = _robustness(
+        perturbation, description.model, robot.info.period, command, motion.position
+    )
     metrics["robustness_seconds"] = time.perf_counter() - start
     return LearnedMotion(robot, motion, learned, metrics)
 

@@ -1,4 +1,4 @@
-"""From the configuration groups `env` and `task` to environments, one or many."""
+"""From a configuration to environments, one or many, and what they offer to a policy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 import pliant.envs
 from pliant.conf.build import LEARNED, build
 from pliant.controllers.policy import PolicyInfo
+from pliant.envs.description import describe
 from pliant.envs.env import PliantEnv
 from pliant.envs.sb3 import sb3_vec_env
-from pliant.errors import ConfigurationError, unknown_name
+from pliant.errors import ConfigurationError, check_bounds, unknown_name
+from pliant.hardware.robot import Channel
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
 
 Env = gymnasium.Env[Any, Any]
+
+ROBOT = "pliant/Robot-v0"
 
 
 def make_environment(
@@ -28,28 +32,33 @@ def make_environment(
     """Return one environment.
 
     Args:
-        config: with the nodes `env` (id and options of `gymnasium.make`) and `task`.
+        config: with the nodes `robot` and `task` and the `period`; or with `env`, the id of any Gymnasium
+            environment (`module:my/Env-v0` imports it first), and its `env_options`.
         render_mode: None, "human" or "rgb_array".
         randomisation: node that says how its robot differs from episode to episode; None or empty: not at all.
         options: that take the place of those in the configuration.
 
     Raises:
         UnknownNameError: no such environment.
-        ConfigurationError: an option it does not have, an action space that is not [−1, 1], or an environment that
-            does not name what it observes and commands.
+        ConfigurationError: an option it does not have, or spaces that are not boxes of numbers.
     """
-    arguments = {**_arguments(config, randomisation), **options, "render_mode": render_mode}
-    with _explained(config.env.id):
-        env = gymnasium.make(config.env.id, **arguments)
-    _check_spaces(config.env.id, env)
-    return env
+    name, arguments = _arguments(config, randomisation)
+    with _explained(name):
+        env: Env = gymnasium.make(name, **{**arguments, **options, "render_mode": render_mode})
+    return env if isinstance(env.unwrapped, PliantEnv) else _foreign(name, env)
 
 
 def policy_info(env: Env) -> PolicyInfo:
-    """Return what an environment offers to a policy: names, units and bounds of what it observes and commands."""
+    """Return what an environment offers to a policy: names, units and bounds of what it observes and commands.
+
+    Of an environment that is not ours only the numbers are known, so they are numbered.
+    """
     inner = env.unwrapped
-    assert isinstance(inner, PliantEnv)  # as make_environment checks
-    return PolicyInfo.of(inner.robot.info, inner.observations, inner.actions)
+    if isinstance(inner, PliantEnv):
+        return PolicyInfo.of(inner.robot.info, inner.observations, inner.actions)
+    observed, acted = (_numbered(kind, space) for kind, space in _spaces(env).items())
+    period = float(getattr(inner, "dt", 0.0)) or 1.0 / float(env.metadata.get("render_fps", 50))
+    return PolicyInfo(env.spec.id if env.spec else type(inner).__name__, (), observed, acted, period)
 
 
 def vector_environments(config: DictConfig, n: int) -> "VecEnv":
@@ -57,34 +66,55 @@ def vector_environments(config: DictConfig, n: int) -> "VecEnv":
 
     Stepped all at once where the environment can be, else one after another. Errors of `make_environment`.
     """
-    name, randomisation = config.env.id, config.get("randomisation")
-    spec = gymnasium.registry.get(name)
-    if spec is None or spec.vector_entry_point is None:
+    name, arguments = _arguments(config, config.get("randomisation"))
+    if config.get("env") is not None and gymnasium.spec(name).vector_entry_point is None:
         from stable_baselines3.common.vec_env import DummyVecEnv
 
-        return DummyVecEnv([lambda: make_environment(config, randomisation=randomisation) for _ in range(n)])
-    arguments = {**_arguments(config, randomisation), "threads": int(config.physics_threads)}
+        return DummyVecEnv([lambda: make_environment(config) for _ in range(n)])
+    threads = int(check_bounds("physics_threads", config.get("physics_threads", 0), 0, 10_000))
     with _explained(name):
         vector: Any = gymnasium.make_vec(
-            name, n, vectorization_mode="vector_entry_point", autoreset_mode="SameStep", **arguments
+            name,
+            n,
+            vectorization_mode="vector_entry_point",
+            autoreset_mode="SameStep",
+            threads=threads,
+            **arguments,
         )
     return sb3_vec_env(vector)
 
 
-def _arguments(config: DictConfig, randomisation: Any) -> dict[str, Any]:
-    """Arguments of `gymnasium.make` and `make_vec` alike; registers the environments."""
+def _arguments(config: DictConfig, randomisation: Any) -> tuple[str, dict[str, Any]]:
+    """Id and arguments of `gymnasium.make` and `make_vec` alike; registers the environments."""
     pliant.envs.register()
-    if config.env.id not in gymnasium.registry:
-        known = sorted(name for name in gymnasium.registry if name.startswith("pliant/"))
-        raise unknown_name("environment", config.env.id, known, "env.id")
-    arguments: dict[str, Any] = {
-        **build(config.env.options, "env.options", LEARNED),
+    varied = build(randomisation, "randomisation", LEARNED) if randomisation else None
+    if config.get("env") is not None:
+        if varied is not None:
+            raise ConfigurationError(
+                f"env={config.env} brings a robot of its own, which randomisation cannot vary."
+            )
+        options = config.get("env_options") or {}
+        return _known(str(config.env)), build(options, "env_options", LEARNED)
+    settings: Any = OmegaConf.to_container(config.robot, resolve=True)
+    arguments = {
+        "robot": describe(settings),
         "task": build(config.task, "task", LEARNED),
+        "period": config.get("period"),
+        "randomisation": varied,
     }
-    if randomisation:
-        varied = build(randomisation, "randomisation", LEARNED)
-        arguments["robot"] = {**(arguments.get("robot") or {}), "randomisation": varied}
-    return arguments
+    return ROBOT, arguments
+
+
+def _known(name: str) -> str:
+    """The id of a registered environment; imports the module that it is to be found in."""
+    try:
+        gymnasium.spec(name)
+    except (gymnasium.error.Error, ImportError) as error:
+        if isinstance(error, ImportError):
+            raise ConfigurationError(f"env={name}: {error}") from error
+        known = sorted(n for n in gymnasium.registry if n.startswith("pliant/"))
+        raise unknown_name("environment", name, [*known, "one of your own: module:my/Env-v0"], "env") from error
+    return name
 
 
 @contextmanager
@@ -96,20 +126,33 @@ def _explained(name: str) -> Iterator[None]:
         raise ConfigurationError(f"environment {name!r}: {error}") from error
 
 
-def _check_spaces(name: str, env: Env) -> None:
-    """Refuse what would be trained on wrongly, and in silence."""
-    space = env.action_space
-    if not isinstance(space, Box):
-        raise ConfigurationError(f"environment {name!r} has the action space {space}; a Box is needed.")
+def _foreign(name: str, env: Env) -> Env:
+    """An environment that is not ours, with actions in [−1, 1]; refuses what would be trained on wrongly."""
+    space = _spaces(env)["action"]
     if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
         raise ConfigurationError(
             f"environment {name!r} has an unbounded action space, {space}; an algorithm would learn actions "
-            "that no robot has. Actions in [-1, 1], spread over the robot's bounds, are needed."
+            "that no robot has."
         )
-    if not ((space.low == -1.0).all() and (space.high == 1.0).all()):
-        raise ConfigurationError(f"environment {name!r} has the action space {space}; [-1, 1] is needed.")
-    if not isinstance(env.unwrapped, PliantEnv):
-        raise ConfigurationError(
-            f"environment {name!r} is a {type(env.unwrapped).__name__}, which does not name what it observes and "
-            "commands, so that no robot could tell whether a policy fits. Make it a PliantEnv."
-        )
+    if (space.low == -1.0).all() and (space.high == 1.0).all():
+        return env
+    low, high = np.float32(-1.0), np.float32(1.0)
+    return gymnasium.wrappers.RescaleAction(env, low, high)
+
+
+def _spaces(env: Env) -> dict[str, Box]:
+    spaces = {"observation": env.observation_space, "action": env.action_space}
+    for kind, space in spaces.items():
+        if not isinstance(space, Box) or len(space.shape) != 1:
+            name = env.spec.id if env.spec else type(env.unwrapped).__name__
+            raise ConfigurationError(
+                f"environment {name!r} has the {kind} space {space}; a Box of one axis is needed."
+            )
+    return spaces  # type: ignore[return-value]
+
+
+def _numbered(kind: str, space: Box) -> tuple[Channel, ...]:
+    bounds = zip(space.low.tolist(), space.high.tolist(), strict=True)
+    return tuple(
+        Channel(f"{kind}/{k}", "1", low, high, min(max(0.0, low), high)) for k, (low, high) in enumerate(bounds)
+    )

@@ -26,8 +26,9 @@ from pliant.files import plain
 from pliant.training.checkpoints import Checkpoint, check_settings
 from pliant.training.environments import vector_environments
 from pliant.training.episode_recorder import EpisodeRecorder, RunningEpisodes
+from pliant.training.run_settings import ENVIRONMENT
 
-_SETTINGS = ("env", "task", "randomisation", "algo", "normalise", "n_envs", "exploration", "seed")
+_SETTINGS = (*ENVIRONMENT, "randomisation", "algo", "normalise", "n_envs", "exploration", "seed")
 """Nodes of the configuration that must stay the same from a checkpoint on."""
 
 

@@ -5,7 +5,7 @@ Needs stable-baselines3; imported by the verb.
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -28,7 +28,7 @@ from pliant.training.environments import make_environment, policy_info, vector_e
 from pliant.training.evaluation import TRAINING_CHECKS, run_together
 from pliant.training.learner import Learner
 from pliant.training.loggers import make_logger
-from pliant.training.run_settings import ENVIRONMENT, of_groups
+from pliant.training.run_settings import environment_settings
 from pliant.training.statistics import summary
 
 POLICY = "policy.zip"
@@ -68,12 +68,11 @@ class Training:
     """Step of the newest checkpoint."""
 
     @classmethod
-    def begin(cls, config: DictConfig, overrides: Sequence[str], folder: Path, console: Console) -> Self:
+    def begin(cls, config: DictConfig, folder: Path, console: Console) -> Self:
         """Build everything that a run needs, and go on from a checkpoint if the configuration says so.
 
         Args:
             config: of `pliant train`.
-            overrides: that the configuration was composed with, for the policy's file.
             folder: of the run.
             console: where it is told how far the run is.
 
@@ -90,7 +89,7 @@ class Training:
         example.close()
         learner = Learner(config, info)
         checks = vector_environments(config, int(config.evaluation.episodes))
-        training = cls(learner, checks, config, folder, console, _origin(config, overrides))
+        training = cls(learner, checks, config, folder, console, _origin(config))
         if checkpoint is not None:
             training.go_on(learner.restore(checkpoint), checkpoint.best)
             console.print(f"going on from step {learner.steps:,} of {config.resume}")
@@ -248,10 +247,10 @@ class _Callback(BaseCallback):  # type: ignore[misc]
         return True
 
 
-def _origin(config: DictConfig, overrides: Sequence[str]) -> dict[str, Any]:
+def _origin(config: DictConfig) -> dict[str, Any]:
     """Where a policy of a run comes from: written into its file, so that its environment can be made again."""
     return {
-        "environment": of_groups(overrides, ENVIRONMENT),
+        "environment": environment_settings(config),
         "algorithm": str(config.algo._target_),
         "seed": int(config.seed),
         "versions": software_versions(*_PACKAGES),

@@ -1,18 +1,69 @@
-"""Settings that a run remembers, put before those of the command line: of a run that goes on, or of its policy."""
+"""What the command line stands for: a user's own robot, what a run remembers, and words that have changed.
+
+A run keeps its composed settings beside its results, and a policy those of its environment as plain data. They
+come back as nodes of their own (`pliant.conf.nodes`), which the command line then changes like any other choice.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
+from pliant.conf.nodes import add_node
 from pliant.controllers.policies import made_for, period_of
+from pliant.envs.description import file_settings, is_file
 from pliant.errors import ConfigurationError, FileFormatError, MissingFileError
 from pliant.training.evaluation import WITHOUT_FILE
 
-_OVERRIDES = Path(".hydra") / "overrides.yaml"
-ENVIRONMENT = ("env", "task")
-"""The groups that make an environment."""
+_HYDRA = Path(".hydra")
+_OVERRIDES, _COMPOSED = _HYDRA / "overrides.yaml", _HYDRA / "config.yaml"
+_NODES = ("robot", "task", "randomisation")
+"""Nodes of a run that are remembered whole."""
+ENVIRONMENT = ("robot", "task", "env", "env_options", "period")
+"""Settings that make an environment."""
+_REMEMBERED = "remembered"
+_OLD = {
+    r"env=arm2": "robot=arm2",
+    r"env=joint": "robot=rig1",
+    r"env=two_link": "robot=two_link",
+    r"env\.id=(.*)": r"env=\1",
+    r"env\.options\.period=(.*)": r"period=\1",
+    r"\+?env\.options\.robot\.(.*)": r"robot.simulation.\1",
+    r"env\.options\.(law|mode|parameters)=(.*)": r"robot.\1=\2",
+    r"env\.options\.(.*)": r"robot.model.\1",
+    r"hardware=dynamixel": "hardware=real",
+    r"task=reach_point": "task=reach_pose",
+    r"hardware\.machine\.(.*)": r"hardware.gap.\1",
+}
+"""Earlier spellings of settings, as patterns, and what is written now."""
+
+
+def settings(arguments: Sequence[str]) -> list[str]:
+    """Return a command line with a robot that is a file made a choice of its group.
+
+    Raises:
+        ConfigurationError: an earlier spelling; the message says the new one.
+        MissingFileError, FileFormatError: see `file_settings`.
+    """
+    words = list(arguments)
+    for word in words:
+        for old, new in _OLD.items():
+            if re.fullmatch(old, word):
+                raise ConfigurationError(f"{word} is written {re.sub(old, new, word)} now.")
+    for k, word in enumerate(words):
+        key, _, value = word.partition("=")
+        path = value.strip("'\"")
+        if key == "robot" and is_file(path):
+            words[k] = f"robot={_name(path)}"
+            return add_node(words, "robot", _name(path), file_settings(path), path)
+    return words
+
+
+def _name(path: str) -> str:
+    return re.sub(r"\W", "_", Path(path).stem)
 
 
 def inherit(arguments: Sequence[str], earlier: Sequence[str]) -> list[str]:
@@ -26,13 +77,40 @@ def inherit(arguments: Sequence[str], earlier: Sequence[str]) -> list[str]:
     return [*kept, *arguments]
 
 
-def of_groups(overrides: Sequence[str], groups: Sequence[str]) -> list[str]:
-    """Return the overrides that choose, or set something within, one of the groups."""
-    return [override for override in overrides if any(_covers(group, _key(override)) for group in groups)]
+def remember(arguments: Sequence[str], remembered: Mapping[str, Any], origin: str) -> list[str]:
+    """Return the command line with remembered settings before it.
+
+    Args:
+        arguments: of the command line; what it says goes before.
+        remembered: nodes (mappings) and single values by key, plain data.
+        origin: where they are from, for messages.
+
+    Raises:
+        FileFormatError: they are more than plain data.
+    """
+    words = list(arguments)
+    for key, value in remembered.items():
+        if isinstance(value, Mapping):
+            words = add_node(words, key, _REMEMBERED, value, origin)
+        elif not any(_covers(_key(word), key) for word in words):
+            words.insert(0, f"{key}={_literal(value, f'{origin}: {key}')}")
+    chosen = [word for word in words if word.partition("=")[2] == _REMEMBERED]
+    return [*chosen, *(word for word in words if word not in chosen)]
 
 
-def of_run(folder: Path) -> list[str]:
-    """Return the overrides a run was started with.
+def _literal(value: Any, where: str) -> str:
+    """A value as the command line has it."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str) and "${" not in value:
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    raise FileFormatError(f"{where} is {value!r}; a number or a text is needed.")
+
+
+def of_run(folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return what a run was started with: its remembered nodes, and its other overrides.
 
     Raises:
         MissingFileError: no such folder, or not one of a run.
@@ -45,10 +123,34 @@ def of_run(folder: Path) -> list[str]:
         runs = sorted(p.name for p in folder.iterdir() if (p / _OVERRIDES).is_file())
         hint = f"it holds the runs {', '.join(runs[:8])}; choose one" if runs else f"it has no {_OVERRIDES}"
         raise MissingFileError(f"{folder} is not the folder of a run: {hint}.")
-    overrides = OmegaConf.to_container(OmegaConf.load(file))
+    overrides = _loaded(file)
     if not isinstance(overrides, list):
         raise FileFormatError(f"{file} does not hold a list of overrides.")
-    return [str(override) for override in overrides]
+    nodes = nodes_of_run(folder)
+    others = [str(o) for o in overrides if not any(_covers(node, _key(str(o))) for node in nodes)]
+    return nodes, others
+
+
+def nodes_of_run(folder: Path) -> dict[str, Any]:
+    """Return the nodes that a run remembers whole, resolved; none where the folder is not one of a run.
+
+    Raises:
+        FileFormatError: its record is damaged.
+    """
+    file = folder / _COMPOSED
+    if not file.is_file():
+        return {}
+    composed = _loaded(file)
+    if not isinstance(composed, dict):
+        raise FileFormatError(f"{file} does not hold a run's settings.")
+    return {name: composed[name] for name in _NODES if isinstance(composed.get(name), dict)}
+
+
+def _loaded(file: Path) -> Any:
+    try:
+        return OmegaConf.to_container(OmegaConf.load(file), resolve=True)
+    except (OSError, ValueError, OmegaConfBaseException) as error:
+        raise FileFormatError(f"{file} cannot be read: {' '.join(str(error).split())}.") from error
 
 
 def value_of(arguments: Sequence[str], key: str) -> str | None:
@@ -65,7 +167,18 @@ def resumed(arguments: Sequence[str]) -> list[str]:
     path = Path(resume)
     if path.suffix == ".zip" and not path.is_dir():
         path = path.parent.parent
-    return inherit(arguments, of_run(path))
+    nodes, others = of_run(path)
+    return remember(inherit(arguments, others), nodes, str(path))
+
+
+def learned_in(key: str, arguments: Sequence[str]) -> list[str]:
+    """Return the command line with the robot of the run that `key` names a file or folder of, if it is one."""
+    value = value_of(arguments, key)
+    if value is None:
+        return list(arguments)
+    path = Path(value)
+    nodes = nodes_of_run(path if path.is_dir() else path.parent)
+    return remember(arguments, {"robot": nodes["robot"]} if "robot" in nodes else {}, value)
 
 
 def bare_word(arguments: Sequence[str]) -> list[str]:
@@ -89,28 +202,48 @@ def named_policy(arguments: Sequence[str]) -> list[str]:
         raise ConfigurationError(
             f"the policies {policy} were learned in different environments; run each by itself."
         )
-    return inherit(words, made[0]) if made else words
+    return remember(words, made[0], policies[0]) if made else words
 
 
 def deployed_policy(arguments: Sequence[str]) -> list[str]:
-    """Return the command line of a deployment with the policy's own task and period before it, if it has one.
+    """Return the command line of a deployment with its policy's own robot, task and period before it, if any.
 
     The period gives way to `robot.period`.
     """
     policy = value_of(arguments, "policy")
     if policy is None:
         return list(arguments)
-    words = inherit(arguments, _environment(policy, ("task",)))
-    given = value_of(words, "robot.period")
-    return [f"robot.period={period_of(policy)!r}", *words] if given is None else words
+    made = _environment(policy, ("robot", "task"))
+    words = remember(arguments, made, policy)
+    if value_of(words, "robot.period") is None:
+        words.append(f"robot.period={period_of(policy)!r}")
+    return words
 
 
-def _environment(policy: str, groups: Sequence[str]) -> list[str]:
-    """The overrides of some groups that made the environment a policy was learned in."""
-    environment = made_for(policy).get("environment", [])
-    if not (isinstance(environment, list) and all(isinstance(override, str) for override in environment)):
-        raise FileFormatError(f"policy {policy}: the environment it names is no list of overrides.")
-    return of_groups(environment, groups)
+def _environment(policy: str, names: Sequence[str]) -> dict[str, Any]:
+    """The settings of the environment that a policy was learned in, those of some names."""
+    if Path(policy).suffix == ".npz" or (Path(policy) / "feedforward.npz").is_file():
+        folder = Path(policy) if Path(policy).is_dir() else Path(policy).parent
+        return {"robot": node} if (node := nodes_of_run(folder).get("robot")) else {}
+    environment = made_for(policy).get("environment", {})
+    if not isinstance(environment, Mapping):
+        raise FileFormatError(
+            f"policy {policy}: the environment it names is a {type(environment).__name__}, not settings by name."
+        )
+    return {name: environment[name] for name in names if name in environment}
+
+
+def environment_settings(config: Any) -> dict[str, Any]:
+    """Return the settings of a configuration that make its environment, resolved, as plain data.
+
+    Raises:
+        ConfigurationError: a value is missing.
+    """
+    try:
+        values: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException as error:
+        raise ConfigurationError(f"the settings are incomplete: {' '.join(str(error).split())}") from error
+    return {name: values[name] for name in ENVIRONMENT if values.get(name) not in (None, {})}
 
 
 def _key(override: str) -> str:

@@ -1,0 +1,192 @@
+"""One description of a robot for everything: simulated, learned on, recorded, deployed.
+
+Ours come from conf/robot by name; a user's own from a YAML file beside a model::
+
+    # leg.yaml
+    model: leg.xml               # MJCF or URDF, relative to this file
+    period: 0.01                 # from one command to the next, s
+    joints:
+      hip: {law: sea, k: 40.0, mode: 6}
+      "knee*": {servo: AX-12A}
+    end_effectors: {foot: toe}   # name: site
+    signals: [imu_gyro]
+"""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pliant.conf.build import LEARNED, build
+from pliant.envs.models.own_robot import own_robot
+from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.simulation.signals import Sensing
+from pliant.envs.simulation.simulated_robot import SimulatedRobot
+from pliant.errors import ConfigurationError, FileFormatError, check_bounds, unknown_name
+from pliant.files import existing_file
+
+_MODEL_FILES = (".xml", ".mjcf", ".urdf")
+_OWN = tuple(
+    name
+    for name, parameter in inspect.signature(own_robot).parameters.items()
+    if parameter.kind is parameter.KEYWORD_ONLY
+)
+_SIMULATION = tuple(
+    name
+    for name, parameter in inspect.signature(SimulatedRobot).parameters.items()
+    if parameter.kind is parameter.KEYWORD_ONLY
+)
+_COMMON = ("model", "folder", "period", "simulation", "machine")
+
+
+@dataclass(frozen=True)
+class RobotDescription:
+    """A robot: what it is, how often it is commanded, how it is simulated, and what drives it on the bench."""
+
+    model: RobotModel
+    period: float = 0.01
+    """Time from one command to the next, s."""
+    simulation: Mapping[str, Any] = field(default_factory=dict)
+    """Options of `SimulatedRobot`: noise, delays, how signals are sensed."""
+    machine: Mapping[str, Any] | None = None
+    """What drives it on the bench, as configured; None where there is no such thing."""
+
+    def simulated(self, period: float | None = None, **options: Any) -> SimulatedRobot:
+        """Return the robot, simulated.
+
+        Args:
+            period: in place of the description's, s.
+            options: of `SimulatedRobot`, in place of the description's.
+
+        Raises:
+            UnknownNameError: no such option. Others: as `SimulatedRobot`.
+        """
+        given = {**self.simulation, **options}
+        for name in given:
+            if name not in _SIMULATION:
+                raise unknown_name("option of a simulated robot", name, _SIMULATION)
+        if "sensing" in given:
+            given["sensing"] = {name: _sensing(name, how) for name, how in (given["sensing"] or {}).items()}
+        return SimulatedRobot(self.model, self.period if period is None else period, **given)
+
+
+def robot_names() -> list[str]:
+    """Names of the robots that come with Pliant."""
+    return sorted(file.name.removesuffix(".yaml") for file in _folder().iterdir() if file.name.endswith(".yaml"))
+
+
+def describe(robot: Any) -> RobotDescription:
+    """Return the description of a robot.
+
+    Args:
+        robot: one of `robot_names`; a YAML file, or an MJCF or URDF file that needs no more said; settings like
+            those of such a file; a `RobotModel` or a description.
+
+    Raises:
+        UnknownNameError: no such robot, or an entry that nothing is called.
+        MissingFileError, FileFormatError: there is no such file, or not what it should be.
+        ConfigurationError, OutOfBoundsError, …: as `own_robot`.
+    """
+    if isinstance(robot, RobotDescription):
+        return robot
+    if isinstance(robot, RobotModel):
+        return RobotDescription(robot)
+    if isinstance(robot, Mapping):
+        return _from_settings(robot)
+    if is_file(robot):
+        return _from_settings(file_settings(robot))
+    if robot not in robot_names():
+        raise unknown_name("robot", robot, [*robot_names(), "a file: ./robot.yaml"])
+    return _from_settings(_ours(str(robot)))
+
+
+def described(node: Any) -> RobotDescription:
+    """Return the description that a node of a composed configuration holds. Errors of `describe`."""
+    from omegaconf import OmegaConf
+
+    return describe(OmegaConf.to_container(node, resolve=True))
+
+
+def is_file(robot: object) -> bool:
+    """Whether a robot is named by a file rather than by a name of ours."""
+    return isinstance(robot, Path) or (
+        isinstance(robot, str) and (robot.endswith((".yaml", ".yml", *_MODEL_FILES)) or "/" in robot)
+    )
+
+
+def file_settings(path: str | Path) -> dict[str, Any]:
+    """Return what a robot's file says, with the folder that its own files are relative to.
+
+    Raises:
+        MissingFileError: there is no such file.
+        FileFormatError: it is not YAML, or no mapping.
+    """
+    import yaml
+
+    file = existing_file(Path(path).expanduser(), "robot file").resolve()
+    if file.suffix in _MODEL_FILES:
+        return {**dict.fromkeys((*_COMMON, *_OWN)), "model": file.name, "folder": str(file.parent)}
+    try:
+        settings = yaml.safe_load(file.read_text())
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"robot file {file} is no YAML: {' '.join(str(error).split())}.") from error
+    if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
+        raise FileFormatError(f"robot file {file} must hold entries like `model: leg.xml`.")
+    if "model" not in settings:
+        raise FileFormatError(f"robot file {file} does not say which model: `model: leg.xml`.")
+    return {**dict.fromkeys((*_COMMON, *_OWN)), **settings, "folder": str(file.parent)}
+
+
+def _folder() -> Any:
+    return files("pliant.conf") / "robot"
+
+
+def _ours(name: str) -> dict[str, Any]:
+    """Settings of one of our robots, resolved as in a composed configuration."""
+    from omegaconf import OmegaConf
+
+    node = OmegaConf.create({"robot": OmegaConf.create((_folder() / f"{name}.yaml").read_text())})
+    settings: dict[str, Any] = OmegaConf.to_container(node, resolve=True)["robot"]  # type: ignore[index,call-overload,assignment]
+    return settings
+
+
+def _from_settings(settings: Mapping[str, Any]) -> RobotDescription:
+    given = {key: value for key, value in settings.items() if value is not None}
+    model = given.get("model")
+    if isinstance(model, str):
+        for key in given:
+            if key not in (*_COMMON, *_OWN):
+                raise unknown_name("entry", key, (*_COMMON, *_OWN), "the robot's description")
+        own = {key: value for key, value in given.items() if key in _OWN}
+        model = own_robot(model, given.get("folder", "."), **own)
+    elif isinstance(model, Mapping):
+        model = build(model, "robot.model", LEARNED)
+    if not isinstance(model, RobotModel):
+        raise ConfigurationError(
+            f"the robot's model is a {type(model).__name__}; a file, or what builds a RobotModel, is needed."
+        )
+    period = check_bounds("robot: period", given.get("period", 0.01), 1e-5, 10.0, "s")
+    simulation = given.get("simulation", {})
+    if not isinstance(simulation, Mapping):
+        raise ConfigurationError(f"robot: simulation is {simulation!r}; options of a simulated robot are needed.")
+    return RobotDescription(model, period, dict(simulation), given.get("machine"))
+
+
+def _sensing(name: str, how: Any) -> Sensing:
+    if isinstance(how, Sensing):
+        return how
+    known = [f.name for f in fields(Sensing)]
+    if not isinstance(how, Mapping):
+        raise ConfigurationError(f"sensing of {name!r} is {how!r}; entries of {', '.join(known)} are needed.")
+    for key in how:
+        if key not in known:
+            raise unknown_name("entry", key, known, f"the sensing of {name!r}")
+    return Sensing(**how)
+
+
+def with_signals(description: RobotDescription, signals: Sequence[str]) -> RobotDescription:
+    """Return a description of which more is read, see `RobotModel.signals`."""
+    model = description.model
+    return replace(description, model=replace(model, signals=tuple(dict.fromkeys((*model.signals, *signals)))))

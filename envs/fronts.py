@@ -1,0 +1,218 @@
+"""What `gymnasium.make` and `make_vec` call: a described robot and a task, made one environment or many."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from inspect import signature
+from typing import Any
+
+from pliant.actuators import CompliantJoint, Law, Mode
+from pliant.actuators.modes import as_mode
+from pliant.envs.description import RobotDescription, describe
+from pliant.envs.env import PliantEnv
+from pliant.envs.models.arm2 import arm2, arm2_joints
+from pliant.envs.models.building import configured_law
+from pliant.envs.models.rig1 import rig1
+from pliant.envs.models.two_link import torque_joints, two_link
+from pliant.envs.tasks import TASKS, Task
+from pliant.envs.vector.env import PliantVectorEnv
+from pliant.errors import ConfigurationError, unknown_name
+from pliant.hardware.robot import Robot
+
+ACTION_PERIOD = 0.02
+"""Time from one action to the next where nothing else is said, s."""
+_REACH = (-1.57, 1.57)
+_MANY = [p.name for p in signature(PliantVectorEnv).parameters.values() if p.kind is p.KEYWORD_ONLY]
+"""What is said to the many rather than to each."""
+
+
+def as_task(task: str | Task) -> Task:
+    """Return a task from its name or as it is; raise `UnknownNameError` otherwise."""
+    if isinstance(task, Task):
+        return task
+    if not isinstance(task, str) or task not in TASKS:
+        raise unknown_name("task", task, TASKS)
+    return TASKS[task]()
+
+
+def robot_env(
+    robot: Any = "arm2",
+    task: str | Task = "reach",
+    *,
+    period: float | None = ACTION_PERIOD,
+    randomisation: Any = None,
+    render_mode: str | None = None,
+    width: int = 640,
+    height: int = 480,
+    **simulation: Any,
+) -> PliantEnv:
+    """Make an environment of any robot and any task: `pliant/Robot-v0`.
+
+    Args:
+        robot: a name, a file, a description (see `pliant.envs.description.describe`), or any robot, real or
+            simulated.
+        task: its name, or a configured one.
+        period: time from one action to the next, s; None: the robot's own.
+        randomisation: how the robot differs from episode to episode.
+        render_mode: None, "human" or "rgb_array".
+        width: of an image, pixels.
+        height: of an image, pixels.
+        simulation: options of `SimulatedRobot`.
+
+    Raises:
+        UnknownNameError: no such robot, task or option.
+        ConfigurationError: a robot as it is, with settings for another one; a robot and a task that do not go
+            together.
+    """
+    chosen = as_task(task)
+    view: dict[str, Any] = {"render_mode": render_mode, "width": width, "height": height}
+    if isinstance(robot, Robot):
+        given = [name for name in simulation if simulation[name] is not None]
+        given += ["randomisation"] if randomisation is not None else []
+        if given or period not in (None, ACTION_PERIOD, robot.info.period):
+            raise ConfigurationError(
+                f"robot {robot.info.name!r} is given as it is, so {', '.join(given) or 'period'} cannot be given "
+                "with it."
+            )
+        return PliantEnv(robot, chosen, **view)
+    description = describe(robot)
+    simulated = description.simulated(period, randomisation=randomisation, **simulation)
+    return PliantEnv(simulated, chosen, **view)
+
+
+def compliant_joint_env(
+    task: str | Task = "track",
+    *,
+    law: str | Law | None = None,
+    mode: Mode | int | str | None = None,
+    parameters: str | Mapping[str, float] | None = None,
+    period: float | None = None,
+    robot: Robot | Mapping[str, Any] | None = None,
+    **options: Any,
+) -> PliantEnv:
+    """Make `pliant/CompliantJoint-v0`: one joint turns a weight on a rod, any law in any mode.
+
+    Args:
+        task: its name, or a configured one.
+        law: None: "qbmove".
+        mode: None: 3, equilibrium and preset of ideal motors.
+        parameters: of the law, by name, or the name of a set.
+        period: time from one action to the next, s; None: 0.02.
+        robot: options of `SimulatedRobot` by name; or any robot, which takes the place of this one.
+        options: see `robot_env`.
+
+    Raises:
+        As `robot_env`.
+    """
+
+    def build() -> RobotDescription:
+        chosen = as_mode(Mode.EQUILIBRIUM_PRESET if mode is None else mode)
+        joint = CompliantJoint(configured_law(law or "qbmove", parameters), chosen, position_range=_REACH)
+        return RobotDescription(rig1(joint))
+
+    told = {"law": law, "mode": mode, "parameters": parameters, "period": period}
+    return _front(build, task, told, robot, options)
+
+
+def compliant_arm2_env(
+    task: str | Task = "track",
+    *,
+    law: str | Law | None = None,
+    mode: Mode | int | str | None = None,
+    parameters: str | Mapping[str, float] | None = None,
+    period: float | None = None,
+    robot: Robot | Mapping[str, Any] | None = None,
+    **options: Any,
+) -> PliantEnv:
+    """Make `pliant/CompliantArm2-v0`: a hanging arm of two qbMove joints, the robot `arm2`.
+
+    Arguments as of `compliant_joint_env`; the mode is 6 if it is not given, and the springs those of the real arm
+    if neither law nor parameters are.
+    """
+
+    def build() -> RobotDescription:
+        chosen = Mode.EQUILIBRIUM_PRESET_MOTORS if mode is None else mode
+        return RobotDescription(arm2(arm2_joints(chosen, law, parameters)))
+
+    told = {"law": law, "mode": mode, "parameters": parameters, "period": period}
+    return _front(build, task, told, robot, options)
+
+
+def two_link_arm_env(
+    task: str | Task = "reach_pose",
+    *,
+    vertical: bool | None = None,
+    damping: float | None = None,
+    torque_limit: float | None = None,
+    period: float | None = None,
+    robot: Robot | Mapping[str, Any] | None = None,
+    **options: Any,
+) -> PliantEnv:
+    """Make `pliant/TwoLinkArm-v0`: two rods of 1 m and 1 kg in a plane, driven by torques; the robot `two_link`.
+
+    Args:
+        task: its name, or a configured one.
+        vertical: whether the arm moves in a vertical plane, with gravity; None: it does.
+        damping: viscous friction of each joint, N·m·s/rad; None: 0.
+        torque_limit: N·m; None: 60.
+        period: time from one action to the next, s; None: 0.02.
+        robot: options of `SimulatedRobot` by name; or any robot, which takes the place of this one.
+        options: see `robot_env`.
+
+    Raises:
+        As `robot_env`.
+    """
+
+    def build() -> RobotDescription:
+        joints = torque_joints(60.0 if torque_limit is None else torque_limit)
+        upright = True if vertical is None else bool(vertical)
+        return RobotDescription(two_link(joints, vertical=upright, damping=0.0 if damping is None else damping))
+
+    told = {"vertical": vertical, "damping": damping, "torque_limit": torque_limit, "period": period}
+    return _front(build, task, told, robot, options)
+
+
+def _front(
+    build: Callable[[], RobotDescription],
+    task: str | Task,
+    told: Mapping[str, Any],
+    robot: Robot | Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> PliantEnv:
+    """An environment of a robot that is built as told, or of one that is given in its place."""
+    if isinstance(robot, Robot):
+        if given := [name for name, value in told.items() if value is not None]:
+            raise ConfigurationError(
+                f"robot {robot.info.name!r} brings its own joints and period, so {', '.join(given)} cannot be "
+                "given with it."
+            )
+        return robot_env(robot, task, period=None, **options)
+    if robot is not None and not isinstance(robot, Mapping):
+        raise ConfigurationError(
+            f"robot is a {type(robot).__name__}; a Robot or options of SimulatedRobot by name are needed."
+        )
+    period = ACTION_PERIOD if told["period"] is None else told["period"]
+    return robot_env(replace(build(), period=period), task, period=None, **{**(robot or {}), **options})
+
+
+def many(single: Callable[..., PliantEnv]) -> Callable[..., PliantVectorEnv]:
+    """Return what makes n environments like a single one, for `gymnasium.make_vec`.
+
+    It takes `num_envs`, `autoreset_mode`, `threads` and what concerns pictures as `PliantVectorEnv` does, and the
+    options of the single environment; a `robot` among these must be a simulated one.
+
+    Args:
+        single: makes the single environment; its robot and task are those of the many.
+    """
+
+    def make(num_envs: int = 1, **options: Any) -> PliantVectorEnv:
+        own = {name: options.pop(name) for name in _MANY if name in options}
+        one = single(**options)
+        return PliantVectorEnv(one.robot, one.task.task, num_envs, **own)
+
+    return make
+
+
+robot_envs = many(robot_env)
+compliant_joint_envs = many(compliant_joint_env)
+compliant_arm2_envs = many(compliant_arm2_env)
+two_link_arm_envs = many(two_link_arm_env)

@@ -1,0 +1,100 @@
+"""Explain a robot: its joints and drives, what is read, what limits it; or write a first description of a file.
+
+Usage: pliant robot ROBOT [out=FILE]
+
+ROBOT is a name (see pliant list robots), a description (./leg.yaml) or a model (./leg.xml, ./leg.urdf). With
+out=leg.yaml a first description of the model is written, to be changed and trained on:
+
+  pliant robot leg.xml out=leg.yaml
+  pliant train robot=./leg.yaml task=reach
+"""
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from pliant import command_line
+from pliant.envs.description import describe, is_file
+from pliant.envs.explanation import RobotFacts, explain, first_description
+from pliant.errors import ConfigurationError, OutputError
+from pliant.files import existing_file, write_bytes
+
+_MODELS = (".xml", ".mjcf", ".urdf")
+
+
+def show(facts: RobotFacts, console: Console) -> None:
+    """Print what there is to know of a robot."""
+    info = facts.robot.info
+    console.print(
+        f"[bold]{info.name}[/]: {len(facts.joints)} joints, {facts.mass:.3g} kg; "
+        f"a command every {info.period:g} s, physics every {facts.timestep:g} s",
+        highlight=False,
+    )
+    joints = Table("joint", "range", "driven by", "inertia", "gravity", "largest stiffness", box=None)
+    for joint in facts.joints:
+        length, inertia, force = ("m", "kg", "N") if joint.kind == "slide" else ("rad", "kg·m²", "N·m")
+        joints.add_row(
+            joint.name,
+            f"{joint.low:.3g} … {joint.high:.3g} {length}",
+            joint.drive,
+            f"{joint.inertia:.2e} {inertia}",
+            f"{joint.load:.3g} {force}",
+            f"{joint.stiffness:.3g} {force}/{length}",
+        )
+    console.print(joints)
+    if facts.slowest_joint:
+        console.print(
+            f"the longest time step is {facts.largest_step:.3g} s, because of joint {facts.slowest_joint!r}",
+            highlight=False,
+        )
+    columns = Table("command", "from", "to", "rest", "unit", box=None)
+    for c in info.command:
+        columns.add_row(c.name, f"{c.low:.4g}", f"{c.high:.4g}", f"{c.rest:.4g}", c.unit)
+    if info.command:
+        console.print(columns)
+    read = ", ".join(c.name for c in info.sensors) or "nothing besides joints and motors"
+    console.print(f"read: {read}", highlight=False)
+    for what, names in (("could be read", facts.groups), ("keyframes", facts.keyframes), ("sites", facts.sites)):
+        if names:
+            console.print(f"{what}: {', '.join(names)}", highlight=False)
+    for line in facts.missing:
+        console.print(f"missing: {line}", highlight=False)
+
+
+def job(arguments: list[str]) -> None:
+    """Explain, or write a description."""
+    words = [word for word in arguments if "=" not in word]
+    settings = dict(word.split("=", 1) for word in arguments if "=" in word)
+    if len(words) != 1 or set(settings) - {"out"}:
+        raise ConfigurationError("say which robot: pliant robot ROBOT [out=FILE]; more: pliant robot --help.")
+    (name,), console = words, Console(soft_wrap=True)
+    if "out" not in settings:
+        show(explain(describe(name)), console)
+        return
+    if not (is_file(name) and Path(name).suffix in _MODELS):
+        raise ConfigurationError(
+            f"a description is written of a model file ({', '.join(_MODELS)}), not of {name!r}."
+        )
+    file, out = existing_file(name, "model").resolve(), Path(settings["out"])
+    if out.exists():
+        raise OutputError(f"{out} exists and is not overwritten; choose another name or move it away.")
+    if out.resolve().parent != file.parent:
+        raise ConfigurationError(f"the description belongs beside its model: out={file.parent / out.name}.")
+    write_bytes(out, first_description(file).encode())
+    console.print(f"written: {out}\nnext: pliant robot ./{out.name}; pliant train robot=./{out.name} task=reach")
+
+
+def main() -> None:
+    """Run the verb on the command line's arguments."""
+    arguments = sys.argv[1:]
+    if not arguments or {"--help", "-h"} & set(arguments):
+        print(__doc__.strip())
+        return
+    with command_line.explained_errors():
+        job(arguments)
+
+
+if __name__ == "__main__":
+    main()

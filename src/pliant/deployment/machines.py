@@ -1,0 +1,162 @@
+"""From one word to a machine: a robot's description as a simulation, an emulated bus, or the real thing."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from omegaconf import DictConfig
+
+from pliant.conf.build import build
+from pliant.envs.description import RobotDescription, described
+from pliant.envs.emulated_robot import EmulatedRobot
+from pliant.errors import ConfigurationError, unknown_name
+from pliant.hardware.dynamixel.config import DynamixelConfig, DynamixelJoint, ServoMount
+from pliant.hardware.dynamixel.robot import DynamixelRobot
+from pliant.hardware.robot import Robot, RobotInfo
+
+_DYNAMIXEL = ("bus", "model", "servos", "encoders")
+"""Entries of a machine that are not those of a `DynamixelConfig`."""
+
+
+def machine(config: DictConfig) -> Robot:
+    """Return the machine that `hardware` names, of the robot that `robot` describes.
+
+    Args:
+        config: with the nodes `robot` and `hardware`, and the `port`.
+
+    Raises:
+        UnknownNameError: no such kind of hardware or bus, or a joint that the robot does not have.
+        ConfigurationError: the description says of no machine, or what does not go together.
+    """
+    kind = config.hardware.get("kind")
+    if kind not in _KINDS:
+        raise unknown_name("kind of hardware", kind, _KINDS, "hardware.kind")
+    return _KINDS[kind](described(config.robot), config)
+
+
+def _simulated(description: RobotDescription, config: DictConfig) -> Robot:
+    return description.simulated()
+
+
+def _real(description: RobotDescription, config: DictConfig) -> Robot:
+    return DynamixelRobot(dynamixel_config(description, str(config.port)))
+
+
+def _emulated(description: RobotDescription, config: DictConfig) -> Robot:
+    hardware = config.hardware
+    gap = build(hardware.gap, "hardware.gap") if hardware.get("gap") else None
+    behind = description.simulated(float(description.model.spec.option.timestep), randomisation=gap)
+    return EmulatedRobot(
+        dynamixel_config(description, str(config.port)),
+        behind,
+        lock_step=bool(hardware.lock_step),
+        latency=float(hardware.latency),
+        goal_delay=float(hardware.goal_delay),
+        supply=float(hardware.supply),
+    )
+
+
+_KINDS: Mapping[str, Callable[[RobotDescription, DictConfig], Robot]] = {
+    "simulated": _simulated,
+    "emulated": _emulated,
+    "real": _real,
+}
+
+
+def dynamixel_config(description: RobotDescription, port: str) -> DynamixelConfig:
+    """Return the servos that drive a robot, from the few lines of its description.
+
+    ::
+
+        machine:
+          bus: dynamixel
+          model: XM430-W350            # of every servo that says nothing else
+          servos: {hip: 1, knee: {servo: 2, direction: -1, gear: 2.0}, ankle: [3, {servo: 4, direction: -1}]}
+          encoders: {ankle: 5}
+
+    Ranges and resting values are those of the robot's command columns. Whatever else a `DynamixelConfig` has
+    (`baud_rate`, `watchdog`, …) may be said too.
+
+    Args:
+        description: of the robot.
+        port: serial device; empty for an emulated bus of its own.
+
+    Raises:
+        ConfigurationError: no machine is described, or a column cannot be driven by servos.
+        UnknownNameError: a bus, joint or entry that does not exist.
+    """
+    machine, info = description.machine, description.simulated().info
+    if not isinstance(machine, Mapping):
+        raise ConfigurationError(
+            f"robot {info.name!r} describes no machine, so only hardware=simulated is there. Say what drives it: "
+            "robot.machine={bus: dynamixel, model: XM430-W350, servos: {JOINT: 1}}."
+        )
+    if machine.get("bus") != "dynamixel":
+        raise unknown_name("bus", machine.get("bus"), ("dynamixel",), f"the machine of robot {info.name!r}")
+    servos, encoders = dict(machine.get("servos") or {}), dict(machine.get("encoders") or {})
+    for name in (*servos, *encoders):
+        if name not in info.joints:
+            raise unknown_name("joint", name, info.joints, f"the machine of robot {info.name!r}")
+    model = machine.get("model")
+    joints = [
+        _joint(info, name, _mounts(name, servos[name], model), encoders.get(name), model)
+        for name in info.joints
+        if name in servos
+    ]
+    settings = {key: value for key, value in machine.items() if key not in _DYNAMIXEL}
+    try:
+        return DynamixelConfig(
+            joints=joints,
+            port=port,
+            name=info.name,
+            period=info.period,
+            parameters=info.parameters,
+            **settings,
+        )
+    except TypeError as error:
+        raise ConfigurationError(f"machine of robot {info.name!r}: {error}") from error
+
+
+def _mounts(joint: str, entry: Any, model: str | None) -> list[ServoMount]:
+    return [_mount(joint, one, model) for one in (entry if isinstance(entry, Sequence | list) else [entry])]
+
+
+def _mount(joint: str, entry: Any, model: str | None) -> ServoMount:
+    """A servo given by its id, or by what a `ServoMount` takes."""
+    given = dict(entry) if isinstance(entry, Mapping) else {"servo": entry}
+    given.setdefault("model", model)
+    given.setdefault("settings", {"return_delay_time": 0})
+    if given["model"] is None:
+        raise ConfigurationError(f"machine: joint {joint!r} has a servo of no model; say `model: XM430-W350`.")
+    try:
+        return ServoMount(**given)
+    except TypeError as error:
+        raise ConfigurationError(f"machine: servo of joint {joint!r}: {error}") from error
+
+
+def _joint(
+    info: RobotInfo, name: str, servos: list[ServoMount], encoder: Any, model: str | None
+) -> DynamixelJoint:
+    """A joint with the ranges of the robot's own columns."""
+    columns = {c.name.rpartition("/")[2]: c for c in info.command if c.name.startswith(f"{name}/")}
+    position = columns.get("equilibrium") or columns.get("position")
+    if position is None:
+        raise ConfigurationError(
+            f"joint {name!r} is commanded by {', '.join(columns) or 'nothing'}; servos take a position or an "
+            "equilibrium. Choose another drive for it."
+        )
+    preset = columns.get("preset")
+    if (preset is not None) != (len(servos) == 2):
+        raise ConfigurationError(
+            f"joint {name!r} has {'a' if preset else 'no'} stiffness preset, but {len(servos)} servo(s): two "
+            "antagonists set one."
+        )
+    return DynamixelJoint(
+        name=name,
+        servos=servos,
+        low=position.low,
+        high=position.high,
+        rest=position.rest,
+        preset=(0.0, 0.0) if preset is None else (preset.low, preset.high),
+        preset_rest=0.0 if preset is None else preset.rest,
+        encoder=None if encoder is None else _mount(name, encoder, model),
+    )
