@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pliant.controllers import FeedForward, sample
+from pliant.controllers import Controller, FeedForward, desired_motion
 from pliant.controllers.trajectories import Trajectory
 from pliant.controllers.trial import JointTrials
 from pliant.envs.env import PliantEnv
@@ -109,13 +109,10 @@ def demonstration(channels: tuple[Channel, ...], time: float) -> Array:
 
 
 @dataclass(frozen=True)
-class Demonstration:
+class Demonstration(Controller):
     """Commands the demonstration, whatever the robot does."""
 
     channels: tuple[Channel, ...]
-
-    def reset(self, state: State) -> None:
-        """Nothing to forget."""
 
     def update(self, state: State, t: float) -> Array:
         """Return the command at time t."""
@@ -132,14 +129,9 @@ def following(robot: SimulatedRobot, trajectory: Trajectory) -> Movement:
     """A robot that gets a trajectory as the first reference of each joint, the others at rest.
 
     Raises:
-        ConfigurationError: the trajectory is for another number of joints.
+        ShapeError, MismatchError, OutOfBoundsError: the trajectory is not one of this robot; see `desired_motion`.
     """
-    motion = sample(trajectory, robot.info.period)
-    if motion.position.shape[1] != len(robot.info.joints):
-        raise ConfigurationError(
-            f"the trajectory moves {motion.position.shape[1]} joints, robot {robot.info.name!r} has "
-            f"{len(robot.info.joints)} ({', '.join(robot.info.joints)})."
-        )
+    motion = desired_motion(trajectory, robot.info)
     return _open_loop(robot, JointTrials(robot).robot_command(motion.position))
 
 

@@ -12,12 +12,12 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from pliant.conf.build import build
-from pliant.controllers import FeedForward, IterativeLearning, Learned, sample
+from pliant.controllers import FeedForward, IterativeLearning, Learned, desired_motion
 from pliant.controllers.trial import JointTrials
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.robustness import Perturbation, replay
 from pliant.envs.simulated_robot import SimulatedRobot
-from pliant.errors import ConfigurationError, RobotError
+from pliant.errors import RobotError
 from pliant.files import write_json
 from pliant.hardware.robot import Array
 from pliant.scripts import _app
@@ -78,12 +78,7 @@ def job(config: DictConfig) -> dict[str, Any]:
     folder = _app.run_folder()
     model = build(config.robot.model, "robot.model")
     robot = SimulatedRobot(model, float(config.robot.period))
-    motion = sample(build(config.trajectory, "trajectory"), robot.info.period)
-    if motion.position.shape[1] != len(robot.info.joints):
-        raise ConfigurationError(
-            f"the trajectory moves {motion.position.shape[1]} joints, robot {robot.info.name!r} has "
-            f"{len(robot.info.joints)} ({', '.join(robot.info.joints)})."
-        )
+    motion = desired_motion(build(config.trajectory, "trajectory"), robot.info)
     options = config.learning
     with robot:
         trials = TimedTrials(robot, options.columns)

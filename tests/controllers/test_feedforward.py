@@ -289,17 +289,17 @@ def test_playback_gives_a_command_a_period_then_holds_the_last():
         given_rows = []
         for _ in range(10):
             assert not player.finished
-            given_rows.append(player(np.zeros(4)))
+            given_rows.append(player.next())
         np.testing.assert_array_equal(given_rows, COMMAND[:, [2, 0, 1]])
         assert player.finished
-        np.testing.assert_array_equal(player(), COMMAND[-1, [2, 0, 1]])
+        np.testing.assert_array_equal(player.next(), COMMAND[-1, [2, 0, 1]])
 
 
 def test_a_receiver_cannot_spoil_what_is_played():
     player = Playback(FF, INFO)
-    player()[:] = 7.0
+    player.next()[:] = 7.0
     player.reset()
-    np.testing.assert_array_equal(player(), COMMAND[0])
+    np.testing.assert_array_equal(player.next(), COMMAND[0])
 
 
 def test_playback_refuses_a_robot_that_does_not_match():
