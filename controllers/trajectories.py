@@ -398,20 +398,27 @@ def for_joints(trajectory: Trajectory, joints: Sequence[str], *, one_for_all: bo
     return trajectory
 
 
-def desired_motion(trajectory: Trajectory, info: RobotInfo, *, one_for_all: bool = False) -> Motion:
+def desired_motion(
+    trajectory: Trajectory,
+    info: RobotInfo,
+    *,
+    one_for_all: bool = False,
+    ranges: tuple[Array, Array] | None = None,
+) -> Motion:
     """Return the motion that a trajectory asks of a robot: its joints matched, sampled at the robot's period.
 
     Args:
         trajectory: of any kind.
         info: the robot.
         one_for_all: see `for_joints`.
+        ranges: see `check_range`.
 
     Raises:
         ShapeError, MismatchError: it is not one of these joints; see `for_joints`.
         OutOfBoundsError: it is shorter than a period, or leaves the range of a joint; see `check_range`.
     """
     motion = sample(for_joints(trajectory, info.joints, one_for_all=one_for_all), info.period)
-    check_range("the trajectory", motion.position, info, motion.time)
+    check_range("the trajectory", motion.position, info, motion.time, ranges)
     return motion
 
 
@@ -429,7 +436,13 @@ def joint_ranges(info: RobotInfo) -> tuple[Array, Array]:
     return low, high
 
 
-def check_range(what: str, position: ArrayLike, info: RobotInfo, time: ArrayLike | None = None) -> None:
+def check_range(
+    what: str,
+    position: ArrayLike,
+    info: RobotInfo,
+    time: ArrayLike | None = None,
+    ranges: tuple[Array, Array] | None = None,
+) -> None:
     """Raise `OutOfBoundsError`, saying what, where and the valid range, if angles leave the range of a joint.
 
     Args:
@@ -437,8 +450,11 @@ def check_range(what: str, position: ArrayLike, info: RobotInfo, time: ArrayLike
         position: (joints,) or (n, joints), rad, in the robot's order; (n, 1) for all joints alike.
         info: the robot.
         time: of the rows, (n,), s, for the message.
+        ranges: lowest and highest angles, (joints,), rad, where more is known of them than `joint_ranges` does.
     """
     low, high = joint_ranges(info)
+    if ranges is not None:
+        low, high = np.maximum(low, ranges[0]), np.minimum(high, ranges[1])
     rows = np.atleast_2d(np.asarray(position, dtype=np.float64))
     angles = np.broadcast_to(rows, (len(rows), len(low)))
     beyond = np.maximum(low - angles, angles - high)
@@ -459,7 +475,8 @@ def check_range(what: str, position: ArrayLike, info: RobotInfo, time: ArrayLike
 
 
 def _other_joints(number: int, joints: Sequence[str]) -> ShapeError:
-    return ShapeError(f"the trajectory moves {number} joint(s); the robot has {len(joints)}: {', '.join(joints)}.")
+    moved = f"{number} joint{'s' if number > 1 else ''}"
+    return ShapeError(f"the trajectory moves {moved}; the robot has {len(joints)}: {', '.join(joints)}.")
 
 
 def _settle(trajectory: object, duration: float, *names: str) -> None:

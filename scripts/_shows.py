@@ -11,6 +11,7 @@ from pliant.controllers.trajectories import Trajectory
 from pliant.controllers.trial import JointTrials
 from pliant.envs.env import PliantEnv
 from pliant.envs.experiments.movement import Movement, OpenLoop
+from pliant.envs.resting import link_ranges, trial_start
 from pliant.envs.simulated_robot import SimulatedRobot
 from pliant.errors import ConfigurationError
 from pliant.hardware.robot import Array, Channel, State
@@ -126,20 +127,22 @@ def demonstrating(robot: SimulatedRobot) -> Movement:
 
 
 def following(robot: SimulatedRobot, trajectory: Trajectory) -> Movement:
-    """A robot that gets a trajectory as the first reference of each joint, the others at rest.
+    """The first trial of `pliant ilc`: the trajectory as the first reference of each joint, the others at rest.
 
     Raises:
-        ShapeError, MismatchError, OutOfBoundsError: the trajectory is not one of this robot; see `desired_motion`.
+        ShapeError, MismatchError, OutOfBoundsError: the trajectory is not one of this robot, or begins where
+            nothing holds it; see `desired_motion` and `trial_start`.
     """
-    motion = desired_motion(trajectory, robot.info)
-    return _open_loop(robot, JointTrials(robot).robot_command(motion.position))
+    joints, trials = robot.plan.joints, JointTrials(robot)
+    motion = desired_motion(trajectory, robot.info, ranges=link_ranges(robot.model, joints))
+    start = trial_start(robot.info, robot.model, joints, motion.position[0], trials.columns)
+    return OpenLoop(
+        robot, trials.robot_command(motion.position + start.lift), position=start.position, before=start.command
+    )
 
 
 def replaying(robot: SimulatedRobot, feedforward: FeedForward) -> Movement:
-    """What was learned, replayed; raises `MismatchError` on a robot that it does not fit."""
-    return _open_loop(robot, feedforward.arranged(robot.info).command)
-
-
-def _open_loop(robot: SimulatedRobot, rows: Array) -> OpenLoop:
-    """A robot that stands under the first command until the motion begins."""
-    return OpenLoop(robot, rows, before=rows[0])
+    """What was learned, from where its motion begins; raises `MismatchError` on a robot that it does not fit."""
+    learned = feedforward.arranged(robot.info)
+    begin = None if learned.desired is None else learned.desired[0]
+    return OpenLoop(robot, learned.command, position=begin, before=learned.command[0])

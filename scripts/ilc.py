@@ -15,6 +15,7 @@ from pliant.conf.build import build
 from pliant.controllers import FeedForward, IterativeLearning, Learned, desired_motion
 from pliant.controllers.trial import JointTrials
 from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.resting import TrialStart, link_ranges, trial_start
 from pliant.envs.robustness import Perturbation, replay
 from pliant.envs.simulated_robot import SimulatedRobot
 from pliant.errors import RobotError
@@ -57,12 +58,17 @@ def learn(learning: IterativeLearning, state: Path, console: Console) -> Learned
 
 
 def robustness(
-    perturbation: Perturbation, model: RobotModel, period: float, command: Array, desired: Array
+    perturbation: Perturbation,
+    model: RobotModel,
+    period: float,
+    command: Array,
+    desired: Array,
+    start: TrialStart,
 ) -> dict[str, Any]:
     """Replay on perturbed robots; returns the statistics of their largest errors and the errors themselves."""
     if perturbation.robots == 0:
         return {}
-    errors = np.abs(replay(model, period, command[:-1], perturbation) - desired).max(axis=(1, 2))
+    errors = np.abs(replay(model, period, command[:-1], perturbation, start) - desired).max(axis=(1, 2))
     return {
         **asdict(perturbation),
         "max_error_rad": [float(e) for e in errors],
@@ -78,18 +84,24 @@ def job(config: DictConfig) -> dict[str, Any]:
     folder = _app.run_folder()
     model = build(config.robot.model, "robot.model")
     robot = SimulatedRobot(model, float(config.robot.period))
-    motion = desired_motion(build(config.trajectory, "trajectory"), robot.info)
+    joints = robot.plan.joints
+    stops = link_ranges(robot.model, joints)
+    motion = desired_motion(build(config.trajectory, "trajectory"), robot.info, ranges=stops)
     options = config.learning
     with robot:
         trials = TimedTrials(robot, options.columns)
+        begin = trial_start(robot.info, robot.model, joints, motion.position[0], trials.columns)
+        robot.reset(position=begin.position, command=begin.command, settled=begin.settled)
+        law = build(config.ilc, "ilc")
         learning = IterativeLearning(
-            build(config.ilc, "ilc"),
+            law,
             motion,
             trials,
             options.tolerance,
             options.max_iterations,
             trials.low,
             trials.high,
+            law.initial(motion.position) + begin.lift,
         )
         if options.resume is not None:
             learning.load(Path(options.resume) / _STATE)
@@ -108,6 +120,7 @@ def job(config: DictConfig) -> dict[str, Any]:
         "best_iteration": learned.best.iteration,
         "max_error_rad": learned.best.max_error,
         "rms_error_rad": learned.best.rms,
+        "start_error_rad": float(np.abs(learned.best.error[0]).max()),
         "max_error_per_iteration": [trial.max_error for trial in learned.history],
         "robot": robot.info.name,
         "joints": robot.info.parameters,
@@ -118,10 +131,10 @@ def job(config: DictConfig) -> dict[str, Any]:
     }
     start = time.perf_counter()
     metrics["robustness"] = robustness(
-        build(config.robustness, "robustness"), model, robot.info.period, command, motion.position
+        build(config.robustness, "robustness"), model, robot.info.period, command, motion.position, begin
     )
     metrics["robustness_seconds"] = time.perf_counter() - start
-    report = write_report(folder, robot, learned, motion, metrics, bool(config.report.pictures))
+    report = write_report(folder, robot, learned, motion, metrics, begin, bool(config.report.pictures))
     metrics["report_seconds"] = time.perf_counter() - start - metrics["robustness_seconds"]
     write_json(folder / "metrics.json", metrics)
     console.print(f"{learned.reason}: {learned.detail}")

@@ -20,7 +20,7 @@ from pliant.hardware.safety import SafeRobot
 from pliant.scripts._deploy.deployment import Deployment, machine_numbers
 from pliant.scripts._deploy.feedforward_report import write_report
 from pliant.scripts._deploy.live import error_text, live
-from pliant.scripts._deploy.trials import Continued, MachineTrials, Run
+from pliant.scripts._deploy.trials import MachineTrials, Run
 
 _TOLERANCE = 1e-9
 
@@ -116,13 +116,14 @@ class FeedForwardDeployment(Deployment):
         desired = feedforward.desired
         assert desired is not None
         return IterativeLearning(
-            Continued(build(self._config.ilc, "ilc"), feedforward.command[:, trials.columns]),
+            build(self._config.ilc, "ilc"),
             Motion(feedforward.time, desired, np.gradient(desired, feedforward.period, axis=0)),
             trials,
             learning.tolerance,
             1 + int(learning.trials),
             trials.low,
             trials.high,
+            feedforward.command[:, trials.columns],
         )
 
     def finish(self, folder: Path, console: Console) -> tuple[dict[str, Any], Path | None]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.controllers import FeedForward, Rows, controller, run, run_before
-from pliant.controllers.ilc import LearningLaw
 from pliant.controllers.trial import joint_columns
 from pliant.hardware.recording import Recorder
 from pliant.hardware.robot import Array, State
@@ -28,23 +27,6 @@ class Run:
     sent: Array
     """Commands as really sent, (n, columns); NaN in the last row, which is only measured."""
     complete: bool = False
-
-
-@dataclass(frozen=True)
-class Continued(LearningLaw):
-    """A learning law that begins with a command that is known already."""
-
-    law: LearningLaw
-    command: Array
-    """Of the first trial, (n, joints), rad."""
-
-    def initial(self, desired: Array) -> Array:
-        """Return the known command."""
-        return np.array(self.command)
-
-    def update(self, iteration: int, command: Array, error: Array, error_rate: Array) -> Array:
-        """Return what the law itself makes of the trial before."""
-        return self.law.update(iteration, command, error, error_rate)
 
 
 class MachineTrials:
