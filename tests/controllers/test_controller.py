@@ -1,6 +1,8 @@
 """The one loop: what a controller sees, what is sent, who is told, and what is left when something fails."""
 
 import math
+import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from pliant.controllers.setpoints import Setpoints
 from pliant.controllers.trajectories import MinimumJerk, Recorded, Step
 from pliant.errors import MismatchError, OutOfBoundsError, RobotError, ShapeError
 from pliant.hardware.robot import Channel, Robot, RobotInfo, State, check_command
+from pliant.hardware.safety import SafeRobot, SafetyConfig
+from pliant.hardware.timing import StepClock
 
 PERIOD = 0.1
 COMMAND = (Channel("a/position", "rad", -1.0, 1.0), Channel("b/position", "rad", -2.0, 2.0))
@@ -284,3 +288,23 @@ def test_rows_are_given_one_a_period_and_the_last_one_goes_on():
         done = run(Pair(late=[0.3]), controller, 0.4)
         np.testing.assert_array_equal(done.sent, [*rows, rows[-1], rows[-1]])
         assert controller.finished
+
+
+def test_behind_a_safety_layer_a_failure_leads_home_instead_of_letting_go():
+    machine = Pair(replace(INFO, period=0.01))
+    home = SafeRobot(machine, SafetyConfig(hold_time=0.0), clock=StepClock())
+    with pytest.raises(ZeroDivisionError), home:
+        run(home, failing(0.15, ZeroDivisionError()), 1.0)
+    assert np.abs(machine.commands).max() > 0.05
+    np.testing.assert_allclose(machine.position, [0.0, 0.0], atol=1e-12)
+
+
+def test_the_loop_adds_little_to_a_period_of_a_millisecond():
+    robot = Pair(replace(INFO, period=1e-3))
+    run(robot, Rows(np.zeros((1, 2))), 0.1)
+    times = []
+    for _ in range(5):
+        begin = time.process_time()
+        run(robot, Rows(np.zeros((1, 2))), 0.2)
+        times.append((time.process_time() - begin) / 200)
+    assert min(times) < 3e-4, "with this robot's own work included"
