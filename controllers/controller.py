@@ -109,17 +109,19 @@ def run(robot: Robot, controller: Controller, duration: float, observers: Sequen
         ShapeError: a command of another size than the robot's, which is not sent.
         RobotError: the robot fails.
     """
+    count = _checked(robot, controller, duration)
     states: list[State] = []
     turns: list[Period] = []
     reason, detail = End.COMPLETED, "all periods have passed"
     try:
-        for period in _loop(robot, controller, duration, states.append):
+        for period in _loop(robot, controller, count, states.append):
             turns.append(period)
-            if wishes := _told(robot, observers, period):
+            if wishes := _told(observers, period):
                 reason, detail = End.OBSERVER, "; ".join(wishes)
-                states.append(_reading(robot))
+                states.append(robot.read())
                 break
     except BaseException as error:
+        robot.abort()
         failed = End.FAILED if isinstance(error, Exception) else End.INTERRUPTED
         if states:
             so_far = _summed_up(robot.info, states, turns, failed, f"{type(error).__name__}: {error}")
@@ -140,7 +142,14 @@ def periods(robot: Robot, controller: Controller, duration: float = math.inf) ->
     For screens, which decide when time passes. Arguments and errors as `run`; an exception of controller or robot
     leaves the robot stopped. Leaving the iteration early leaves the robot under its last command.
     """
-    return _loop(robot, controller, duration, lambda state: None)
+    count = _checked(robot, controller, duration)
+    try:
+        yield from _loop(robot, controller, count, lambda state: None)
+    except GeneratorExit:
+        raise
+    except BaseException:
+        robot.abort()
+        raise
 
 
 def check_names(what: str, joints: Sequence[str], columns: Sequence[str], info: RobotInfo) -> None:
@@ -161,35 +170,28 @@ def check_names(what: str, joints: Sequence[str], columns: Sequence[str], info: 
         raise MismatchError(f"{what} does not fit the robot {info.name!r}:\n  - " + "\n  - ".join(found))
 
 
+def _checked(robot: Robot, controller: Controller, duration: float) -> int | None:
+    """How many whole periods a run has, None for ever; raise before anything moves if there can be none."""
+    if not duration >= 0.0:
+        raise OutOfBoundsError(f"duration is {duration:g} s; a number ≥ 0 s is needed (inf: without an end).")
+    controller.check(robot.info)
+    return round(duration / robot.info.period) if math.isfinite(duration) else None
+
+
 def _loop(
-    robot: Robot, controller: Controller, duration: float, seen: Callable[[State], None]
+    robot: Robot, controller: Controller, count: int | None, seen: Callable[[State], None]
 ) -> Iterator[Period]:
     """The loop; `seen` gets every state as soon as it is read, the one after the last period included."""
     info = robot.info
-    count = _periods(duration, info.period)
-    controller.check(info)
-    try:
+    state = robot.read()
+    seen(state)
+    begin = float(state.time)
+    controller.reset(state)
+    for _ in itertools.repeat(None) if count is None else range(count):
+        asked = _command(controller, state, float(state.time) - begin, info)
+        yield Period(state, asked, robot.send(asked))
         state = robot.read()
         seen(state)
-        begin = float(state.time)
-        controller.reset(state)
-        for _ in itertools.repeat(None) if count is None else range(count):
-            asked = _command(controller, state, float(state.time) - begin, info)
-            yield Period(state, asked, robot.send(asked))
-            state = robot.read()
-            seen(state)
-    except GeneratorExit:
-        raise
-    except BaseException:
-        robot.abort()
-        raise
-
-
-def _periods(duration: float, period: float) -> int | None:
-    """How many whole periods a duration has; None for ever."""
-    if not duration >= 0.0:
-        raise OutOfBoundsError(f"duration is {duration:g} s; a number ≥ 0 s is needed (inf: without an end).")
-    return round(duration / period) if math.isfinite(duration) else None
 
 
 def _command(controller: Controller, state: State, t: float, info: RobotInfo) -> Array:
@@ -200,22 +202,10 @@ def _command(controller: Controller, state: State, t: float, info: RobotInfo) ->
         raise type(error)(f"{type(controller).__name__} at t = {t:.6g} s: {error}") from error
 
 
-def _told(robot: Robot, observers: Sequence[Observer], period: Period) -> list[str]:
+def _told(observers: Sequence[Observer], period: Period) -> list[str]:
     """Tell all observers of a period; returns why some of them want the end."""
-    try:
-        answers = [observer(period.state, period.sent) for observer in observers]
-    except BaseException:
-        robot.abort()
-        raise
-    return ["an observer asked for it" if answer is True else str(answer) for answer in answers if answer]
-
-
-def _reading(robot: Robot) -> State:
-    try:
-        return robot.read()
-    except BaseException:
-        robot.abort()
-        raise
+    wishes = [answer for observer in observers if (answer := observer(period.state, period.sent))]
+    return [wish if isinstance(wish, str) else "an observer asked for it" for wish in wishes]
 
 
 def _summed_up(info: RobotInfo, states: Sequence[State], turns: Sequence[Period], reason: End, detail: str) -> Run:
