@@ -1,6 +1,7 @@
 """From a robot's state to its next command: desired motions, learning, and what was learned."""
 
-from pliant.controllers.feedforward import FeedForward, Playback
+from pliant.controllers.controller import Controller, End, Observer, Period, Run, periods, run, run_before
+from pliant.controllers.feedforward import FeedForward, Playback, Rows
 from pliant.controllers.frequency_response import (
     FrequencyResponse,
     LinearJoint,
@@ -14,6 +15,7 @@ from pliant.controllers.ilc import LearningLaw, NormOptimalILC, PDTypeILC, PType
 from pliant.controllers.joint_pid import ComputedTorque, JointPID
 from pliant.controllers.learning import IterativeLearning, Learned, StopReason, Trial
 from pliant.controllers.paths import Circle, JointViaPoints, Line, Path, ViaPoints, joint_trajectory
+from pliant.controllers.setpoints import Setpoints
 from pliant.controllers.trajectories import (
     Chirp,
     MinimumJerk,
@@ -22,6 +24,8 @@ from pliant.controllers.trajectories import (
     Sine,
     Step,
     Trajectory,
+    desired_motion,
+    for_joints,
     sample,
 )
 from pliant.controllers.trial import JointTrials, joint_columns
@@ -31,7 +35,9 @@ __all__ = [
     "Chirp",
     "Circle",
     "ComputedTorque",
+    "Controller",
     "Elbow",
+    "End",
     "FeedForward",
     "FrequencyResponse",
     "IterativeLearning",
@@ -45,12 +51,17 @@ __all__ = [
     "MinimumJerk",
     "Motion",
     "NormOptimalILC",
+    "Observer",
     "PDTypeILC",
     "PTypeILC",
     "Path",
+    "Period",
     "Playback",
     "Recorded",
     "Resonance",
+    "Rows",
+    "Run",
+    "Setpoints",
     "Sine",
     "Step",
     "StopReason",
@@ -60,10 +71,15 @@ __all__ = [
     "ViaPoints",
     "bandwidth",
     "coherent",
+    "desired_motion",
     "estimate_frequency_response",
+    "for_joints",
     "joint_columns",
     "joint_impulse_response",
     "joint_trajectory",
+    "periods",
     "resonance",
+    "run",
+    "run_before",
     "sample",
 ]

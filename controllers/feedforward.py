@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -19,9 +19,10 @@ from pliant.controllers.checks import (
     order_differences,
     positive,
 )
+from pliant.controllers.controller import Controller, check_names
 from pliant.errors import FileFormatError, MismatchError, PliantError, ShapeError
 from pliant.files import PathLike, plain, read_npz, write_npz
-from pliant.hardware.robot import RobotInfo
+from pliant.hardware.robot import RobotInfo, State
 
 _FORMAT = 1
 _LABELS = ("columns", "units", "joints", "robot", "period", "parameters", "versions")
@@ -219,31 +220,66 @@ class FeedForward:
         return found
 
 
-class Playback:
-    """Plays a feed-forward on a robot: a policy that gives one command a period, whatever it observes.
+class Rows(Controller):
+    """Gives commands that are known beforehand, a row a period, whatever it reads; then the last one for ever.
 
-    After the last command it goes on giving that one. For a clock that may skip, ask `FeedForward.at`.
+    Rows are counted by updates, not by time: on a robot that is late none is left out. For a clock that may skip,
+    ask `FeedForward.at`.
+
+    Args:
+        command: (n, columns), n ≥ 1.
+        columns: names of the columns; empty: those of whatever robot has as many.
+
+    Raises:
+        ShapeError, OutOfBoundsError: no rows, names that do not fit them, or an entry that is not finite.
     """
 
-    def __init__(self, feedforward: FeedForward, info: RobotInfo, *, parameters: bool = False) -> None:
-        """Check and arrange a feed-forward for a robot. Raises as `FeedForward.check` does."""
-        self.feedforward = feedforward.arranged(info, parameters=parameters)
+    def __init__(self, command: ArrayLike, columns: Sequence[str] = ()) -> None:
+        self.command = finite_array("rows of commands", command, (None, len(columns) or None))
+        self.columns = tuple(columns)
         self._row = 0
+
+    def check(self, info: RobotInfo) -> None:
+        """Raise `MismatchError` unless the robot has these columns, or as many where they have no names."""
+        if self.columns:
+            check_names(type(self).__name__, info.joints, self.columns, info)
+        elif self.command.shape[1] != len(info.command):
+            raise MismatchError(
+                f"rows of {self.command.shape[1]} numbers do not fit the robot {info.name!r}, which takes "
+                f"{len(info.command)} ({', '.join(info.command_names)})."
+            )
 
     @property
     def finished(self) -> bool:
         """Whether every command has been given."""
-        return self._row >= len(self.feedforward.command)
+        return self._row >= len(self.command)
 
-    def reset(self) -> None:
+    def reset(self, state: State | None = None) -> None:
         """Begin again with the first command."""
         self._row = 0
 
-    def __call__(self, observation: object = None) -> Array:
-        """Return the next command, (columns,); the observation is not used."""
-        row = min(self._row, len(self.feedforward.command) - 1)
+    def next(self) -> Array:
+        """Return the next command, (columns,)."""
+        row = min(self._row, len(self.command) - 1)
         self._row += 1
-        return np.array(self.feedforward.command[row], dtype=np.float64)
+        return np.array(self.command[row], dtype=np.float64)
+
+    def update(self, state: State, t: float) -> Array:
+        """Return the next command, (columns,); neither state nor time is used."""
+        return self.next()
+
+
+class Playback(Rows):
+    """Plays a feed-forward on a robot: its commands, a row a period, then the last one for ever."""
+
+    def __init__(self, feedforward: FeedForward, info: RobotInfo, *, parameters: bool = False) -> None:
+        """Check and arrange a feed-forward for a robot. Raises as `FeedForward.check` does."""
+        self.feedforward = feedforward.arranged(info, parameters=parameters)
+        super().__init__(self.feedforward.command, self.feedforward.columns)
+
+    def check(self, info: RobotInfo) -> None:
+        """Raise `MismatchError` if the robot is another one than this was arranged for."""
+        check_names("the feed-forward", self.feedforward.joints, self.columns, info)
 
 
 def software_versions(*packages: str) -> dict[str, str]:

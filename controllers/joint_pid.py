@@ -1,7 +1,6 @@
 """Joint-space feedback to torques: PID with gravity compensation, and computed torque around it.
 
-A controller is called once a period with what was read and the time since its start, and returns the torques to
-command. It does no I/O, knows no clock and takes about 0.1 ms, so that 1 kHz is easy. Angles rad, torques N·m.
+An update takes about 0.1 ms, so that 1 kHz is easy. Angles rad, torques N·m.
 """
 
 import math
@@ -12,16 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array, all_finite, finite_array, number_array, positive
+from pliant.controllers.controller import Controller
 from pliant.controllers.trajectories import Trajectory
-from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError
-from pliant.hardware.robot import State
+from pliant.errors import ConfigurationError, MismatchError, OutOfBoundsError, ShapeError
+from pliant.hardware.robot import RobotInfo, State
 
 Gain = float | Sequence[float] | Array
 """One number for all joints, or (joints,)."""
 
 
 @dataclass(eq=False)
-class JointPID:
+class JointPID(Controller):
     """Follows a joint trajectory: a spring and a damper to the desired motion, an integral, and the weight.
 
         τ = kp·e + z + kd·ė + g(q),   e = q_d − q,   ė = q̇_d − q̇,   ż = ki·e, |z| ≤ integral_limit
@@ -59,6 +59,19 @@ class JointPID:
         for name in ("kp", "kd", "ki", "integral_limit"):
             setattr(self, name, _gain(name, getattr(self, name), self.trajectory.joints))
         self._integral = np.zeros(self.trajectory.joints)
+
+    def check(self, info: RobotInfo) -> None:
+        """Raise `MismatchError` unless the robot's commands are a torque for each joint of the trajectory."""
+        joints, columns = self.trajectory.joints, info.command
+        if not joints == len(info.joints) == len(columns):
+            raise MismatchError(
+                f"the controller of {joints} joint(s) does not fit the robot {info.name!r} with the joints "
+                f"{', '.join(info.joints)} and the command {', '.join(info.command_names)}."
+            )
+        if wrong := [f"{channel.name} in {channel.unit}" for channel in columns if channel.unit != "N·m"]:
+            raise MismatchError(
+                f"the controller commands torques in N·m; the robot {info.name!r} takes {', '.join(wrong)}."
+            )
 
     def reset(self, state: State) -> None:
         """Begin again: forget the integral and the time. Raises as `update` does for a state that is no use."""
@@ -104,7 +117,7 @@ class JointPID:
 
 
 @dataclass(eq=False)
-class ComputedTorque:
+class ComputedTorque(Controller):
     """Makes every joint a unit mass by the arm's inverse dynamics, and a PID accelerate it.
 
         τ = M(q)·a + C(q, q̇)·q̇ + g(q),   a = q̈_d + kp·e + z + kd·ė
@@ -131,6 +144,10 @@ class ComputedTorque:
                 "ComputedTorque: its inverse dynamics hold gravity already; leave the feedback's gravity out."
             )
         positive("ComputedTorque step", self.step, "s")
+
+    def check(self, info: RobotInfo) -> None:
+        """Raise `MismatchError`, as `JointPID.check`."""
+        self.feedback.check(info)
 
     def reset(self, state: State) -> None:
         """Begin again, as `JointPID.reset`."""

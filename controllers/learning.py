@@ -107,6 +107,8 @@ class IterativeLearning:
     """Lower bound of the command."""
     high: Bound = math.inf
     """Upper bound of the command."""
+    first: Array | None = None
+    """Command of the first trial, (n, joints), rad, if it is known; None: what the law begins with."""
     history: list[Trial] = field(default_factory=list, init=False, repr=False)
     """The trials so far."""
 
@@ -121,6 +123,8 @@ class IterativeLearning:
         if int(self.max_iterations) != self.max_iterations or self.max_iterations < 1:
             raise OutOfBoundsError(f"max_iterations is {self.max_iterations}; a whole number ≥ 1 is needed.")
         self.low, self.high = self._bound("low", self.low), self._bound("high", self.high)
+        if self.first is not None:
+            self.first = finite_array("command of the first trial", self.first, self.motion.position.shape)
         if not (self.low <= self.high).all():
             raise ConfigurationError(f"command bounds: low {self.low} must not exceed high {self.high}.")
 
@@ -201,7 +205,7 @@ class IterativeLearning:
     def _next_command(self) -> Array:
         desired = self.motion.position
         if not self.history:
-            command = self.law.initial(desired)
+            command = self.law.initial(desired) if self.first is None else self.first
         else:
             last = self.history[-1]
             rate = self.motion.velocity - np.gradient(last.position, self.motion.period, axis=0)

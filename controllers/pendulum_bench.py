@@ -24,7 +24,7 @@ from pliant.actuators.bam import friction_budget, loaded_resistance, motor_torqu
 from pliant.actuators.cache import numba_cache
 from pliant.actuators.parameters import Parameter
 from pliant.controllers.checks import Array, finite_array, positive
-from pliant.errors import FileFormatError, MissingFileError, unknown_name
+from pliant.errors import FileFormatError, MissingFileError, OutOfBoundsError, check_bounds, unknown_name
 from pliant.files import PathLike, existing_file
 
 GRAVITY = 9.81
@@ -38,6 +38,22 @@ BENCH_PARAMETERS = (
 )
 """What the bench adds to the servo's own parameters."""
 
+_PLAUSIBLE = {
+    "voltage": (1.0, 100.0, "V"),
+    "mass": (1e-4, 100.0, "kg"),
+    "length": (1e-3, 10.0, "m"),
+    "temperature": (-50.0, 150.0, "°C"),
+}
+"""What a bench can be: beyond it a number is in another unit, or wrong."""
+_LARGEST = {
+    "goal": (2.0 * math.pi, "rad", "degrees"),
+    "position": (2.0 * math.pi, "rad", "degrees"),
+    "speed": (100.0, "rad/s", "degrees or revolutions"),
+}
+"""A servo in position mode turns once; a pendulum that falls past it stays below 100 rad/s."""
+_LONGEST_STEP = 0.2
+"""From one sample to the next, s."""
+
 _COLUMNS = ("timestamp", "goal_position", "position", "speed", "temp", "torque_enable")
 
 
@@ -48,8 +64,8 @@ class Recording:
     Raises:
         UnknownNameError: no such servo.
         ShapeError: arrays of different lengths.
-        OutOfBoundsError: an entry that is not finite, or a size that is not positive.
-        FileFormatError: time stamps that do not ascend.
+        OutOfBoundsError: an entry that is not finite, or that no bench can have: degrees, milliseconds, grams.
+        FileFormatError: time stamps that do not ascend, or a hole between them.
     """
 
     name: str
@@ -81,13 +97,44 @@ class Recording:
         where = f"recording {self.name!r}"
         if self.servo not in bam.SERVOS:
             raise unknown_name("servo", self.servo, bam.SERVOS, where)
-        for name in ("p_gain", "voltage", "mass", "length"):
-            positive(f"{where}: {name}", getattr(self, name))
+        positive(f"{where}: p_gain", self.p_gain)
+        for name, (low, high, unit) in _PLAUSIBLE.items():
+            check_bounds(f"{where}: {name}", getattr(self, name), low, high, unit)
         samples = len(self.time)
         for name in ("time", "goal", "position", "speed", "enabled"):
             object.__setattr__(self, name, finite_array(f"{where}: {name}", getattr(self, name), (samples,)))
         if samples < 2 or not (np.diff(self.time) > 0.0).all():
             raise FileFormatError(f"{where}: time stamps must ascend, over two samples at least.")
+        _check_sampling(where, self.time)
+        for name, (limit, unit, turn) in _LARGEST.items():
+            _check_size(f"{where}: {name}", getattr(self, name), limit, unit, turn, self.time)
+        if not np.isin(self.enabled, (0.0, 1.0)).all():
+            raise OutOfBoundsError(f"{where}: enabled must be 0 or 1 throughout.")
+
+
+def _check_sampling(where: str, time: Array) -> None:
+    """Refuse time stamps that are no seconds, and holes in which the pendulum could have done anything."""
+    steps = np.diff(time)
+    usual, longest = float(np.median(steps)), int(steps.argmax())
+    if usual > _LONGEST_STEP:
+        raise OutOfBoundsError(
+            f"{where}: its samples are {usual:g} s apart; at most {_LONGEST_STEP:g} s are needed. Time is in s"
+            f"{f': {usual:g} ms would be {1e-3 * usual:g} s' if 1e-3 * usual <= _LONGEST_STEP else ''}."
+        )
+    if steps[longest] > _LONGEST_STEP:
+        raise FileFormatError(
+            f"{where}: a hole of {steps[longest]:g} s after {time[longest] - time[0]:g} s, where samples are "
+            f"{usual:g} s apart otherwise; at most {_LONGEST_STEP:g} s may be missing. Cut the recording there."
+        )
+
+
+def _check_size(what: str, values: Array, limit: float, unit: str, degrees: str, time: Array) -> None:
+    worst = int(np.abs(values).argmax())
+    if abs(values[worst]) > limit:
+        raise OutOfBoundsError(
+            f"{what} is {values[worst]:.4g} {unit} at {time[worst] - time[0]:.4g} s, outside [{-limit:.4g}, "
+            f"{limit:.4g}] {unit}; angles are in rad, so {degrees} must be converted."
+        )
 
 
 def load_recordings(folder: PathLike) -> tuple[Recording, ...]:
@@ -100,7 +147,7 @@ def load_recordings(folder: PathLike) -> tuple[Recording, ...]:
         MissingFileError: no such folder, or no recording in it.
         FileFormatError: a file is not such a recording.
         UnknownNameError: a servo that is not in `pliant.actuators.bam.SERVOS`.
-        ShapeError, OutOfBoundsError: a ragged table, or an entry that is not a finite number.
+        ShapeError, OutOfBoundsError: a ragged table, or an entry that is not finite or not plausible.
     """
     path = Path(folder)
     files = sorted(path.glob("*.json"))

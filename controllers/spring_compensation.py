@@ -6,7 +6,8 @@ measured: this is feed-forward, as good as the model of spring and mass.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
@@ -94,6 +95,27 @@ def holding_equilibria(
         except OutOfBoundsError as error:
             raise OutOfBoundsError(f"joint {i}: {error}") from error
     return equilibria
+
+
+@dataclass(frozen=True, eq=False)
+class SpringHolding:
+    """Desired angles -> the equilibria at which the springs carry the arm's weight there, for `Setpoints`.
+
+    Feed-forward of statics alone: right for motion that is slow against the joints' resonances. Errors as
+    `holding_equilibria`.
+    """
+
+    laws: Sequence[Compliance]
+    """One per joint."""
+    gravity: Callable[[Array], ArrayLike]
+    """g: angles (joints,), rad -> torques that hold the arm there, (joints,), N·m, such as `GravityTorque`."""
+    preset: float | Sequence[float] = 0.0
+    """Of all joints, or one each, rad (m for a pivot)."""
+
+    def __call__(self, position: ArrayLike) -> Array:
+        """Return the equilibria, (joints,), rad."""
+        q = finite_array("position", position, (len(self.laws),))
+        return holding_equilibria(self.laws, q, self.gravity(q), self.preset)
 
 
 def _symmetric(law: Compliance, torque: float, preset: float) -> float | None:

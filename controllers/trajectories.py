@@ -8,20 +8,38 @@ Before 0 and after `duration` every trajectory rests: the position holds and the
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.controllers.checks import Array, all_finite, finite_array, number_array, positive
-from pliant.errors import FileFormatError, OutOfBoundsError, PliantError, ShapeError, check_bounds, unknown_name
+from pliant.controllers.checks import (
+    Array,
+    all_finite,
+    finite_array,
+    name_differences,
+    number_array,
+    positive,
+)
+from pliant.errors import (
+    FileFormatError,
+    MismatchError,
+    OutOfBoundsError,
+    PliantError,
+    ShapeError,
+    check_bounds,
+    unknown_name,
+)
 from pliant.files import PathLike, existing_file, read_npz
+from pliant.hardware.robot import RobotInfo
 
 Values = float | Sequence[float]
 """One number for all joints, or one per joint."""
 
+_FARTHEST = 4.0 * np.pi
+"""No joint is asked to turn further than this where nothing is known of its range, rad."""
 _INSTANT = 1e-9
 """Two times closer than this (s) are the same: absorbs the rounding of n·period."""
 
@@ -244,6 +262,8 @@ class Recorded:
     """Angles, (n, joints), rad."""
     names: tuple[str, ...] = ()
     """Joint names, if they are known."""
+    spread: bool = False
+    """Whether the only column is meant for every joint of a robot, whatever its name."""
 
     def __post_init__(self) -> None:
         time = finite_array("Recorded time", self.time, (None,))
@@ -260,22 +280,29 @@ class Recorded:
         names = tuple(str(name) for name in self.names)
         if names and len(set(names)) != samples.shape[1]:
             raise ShapeError(f"Recorded: {samples.shape[1]} joints need as many different names; got {names}.")
+        if self.spread and samples.shape[1] != 1:
+            raise ShapeError(
+                f"Recorded: one column can be spread over all joints, not {samples.shape[1]} ({', '.join(names)})."
+            )
         object.__setattr__(self, "time", time - time[0])
         object.__setattr__(self, "samples", samples)
         object.__setattr__(self, "names", names)
 
     @classmethod
-    def load(cls, path: PathLike, joints: Sequence[str] | None = None) -> Self:
-        """Read a motion from a file.
+    def load(cls, path: PathLike, joints: Sequence[str] | None = None, *, spread: bool = False) -> Self:
+        """Read a motion from a file. Its columns find their joints by name, in whatever order they are.
 
         Args:
             path: a `.csv` with the column `time` and one per joint, named in the first line; or a `.npz` with
                 the arrays `time` (n,) and `position` (n, joints), and `joints` (the names) if they are known.
-            joints: names of the joints wanted, in the order wanted; all of the file's by default.
+            joints: names of the joints wanted, in the order wanted; all of the file's by default. For a file
+                without names: what its columns are.
+            spread: whether the file's only column is meant for every joint of the robot.
 
         Raises:
             MissingFileError: no such file.
-            FileFormatError: neither kind, wrong columns, not numbers, NaN, time that does not increase.
+            FileFormatError: neither kind, wrong columns, not numbers, NaN, time that does not increase; several
+                columns without names.
             UnknownNameError: a joint that the file does not have.
         """
         file = existing_file(path, "trajectory")
@@ -284,9 +311,14 @@ class Recorded:
             raise FileFormatError(f"trajectory {file} is of no known kind; valid: {', '.join(readers)}.")
         time, samples, names = readers[file.suffix](file)
         try:
-            recorded = cls(time, samples, names)
+            recorded = cls(time, samples, names or tuple(joints or ()), spread)
         except PliantError as error:
             raise FileFormatError(f"trajectory {file}: {error}") from error
+        if not recorded.names and recorded.joints > 1:
+            raise FileFormatError(
+                f"trajectory {file} holds {recorded.joints} columns without names, which could be of any joints; "
+                "add their names in order, as the array 'joints' or by joints=[…]."
+            )
         return recorded if joints is None else recorded.select(joints)
 
     def select(self, joints: Sequence[str]) -> Self:
@@ -296,6 +328,30 @@ class Recorded:
                 raise unknown_name("joint", name, self.names, "the recorded trajectory")
         order = [self.names.index(name) for name in joints]
         return type(self)(self.time, self.samples[:, order], tuple(joints))
+
+    def for_joints(self, joints: Sequence[str]) -> Self:
+        """Return the motion in the order of a robot's joints, which must be the ones recorded.
+
+        With `spread` its only column moves all of them.
+
+        Raises:
+            MismatchError: a recorded joint is unknown to the robot, or one of the robot's is missing here.
+            ShapeError: nothing is named, and the number is another one.
+        """
+        if self.spread:
+            return replace(
+                self, samples=np.repeat(self.samples, len(joints), axis=1), names=tuple(joints), spread=False
+            )
+        if self.names:
+            if found := name_differences("joint", self.names, joints):
+                raise MismatchError(
+                    f"the recorded motion does not fit the robot, whose joints are {', '.join(joints)}:\n  - "
+                    + "\n  - ".join(found)
+                )
+            return self.select(joints)
+        if self.joints != len(joints):
+            raise _other_joints(self.joints, joints)
+        return self
 
     @property
     def joints(self) -> int:
@@ -318,6 +374,109 @@ class Recorded:
         slopes = np.diff(self.samples, axis=0) / np.diff(self.time)[:, None]
         before = np.searchsorted(self.time, time[..., 0] + _INSTANT, side="right") - 1
         return inside * slopes[np.clip(before, 0, len(slopes) - 1)]
+
+
+def for_joints(trajectory: Trajectory, joints: Sequence[str], *, one_for_all: bool = False) -> Trajectory:
+    """Return a trajectory in the order of a robot's joints.
+
+    A recorded motion is matched by the names in it (`Recorded.for_joints`); others have none and are taken in the
+    robot's order.
+
+    Args:
+        trajectory: of any kind.
+        joints: names of the robot's joints, in order.
+        one_for_all: whether a trajectory of one joint, without a name, may move all of them.
+
+    Raises:
+        ShapeError: it moves another number of joints.
+        MismatchError: a recorded motion names other joints.
+    """
+    if isinstance(trajectory, Recorded):
+        return trajectory.for_joints(joints)
+    if trajectory.joints != len(joints) and not (one_for_all and trajectory.joints == 1):
+        raise _other_joints(trajectory.joints, joints)
+    return trajectory
+
+
+def desired_motion(
+    trajectory: Trajectory,
+    info: RobotInfo,
+    *,
+    one_for_all: bool = False,
+    ranges: tuple[Array, Array] | None = None,
+) -> Motion:
+    """Return the motion that a trajectory asks of a robot: its joints matched, sampled at the robot's period.
+
+    Args:
+        trajectory: of any kind.
+        info: the robot.
+        one_for_all: see `for_joints`.
+        ranges: see `check_range`.
+
+    Raises:
+        ShapeError, MismatchError: it is not one of these joints; see `for_joints`.
+        OutOfBoundsError: it is shorter than a period, or leaves the range of a joint; see `check_range`.
+    """
+    motion = sample(for_joints(trajectory, info.joints, one_for_all=one_for_all), info.period)
+    check_range("the trajectory", motion.position, info, motion.time, ranges)
+    return motion
+
+
+def joint_ranges(info: RobotInfo) -> tuple[Array, Array]:
+    """Return the lowest and highest angle of each joint that a robot can be asked for, (joints,), rad.
+
+    That is what its own columns in rad reach. For a joint without one (driven by torques) no range is known, and
+    two turns to either side are taken as what no joint goes beyond.
+    """
+    low, high = np.full(len(info.joints), -_FARTHEST), np.full(len(info.joints), _FARTHEST)
+    for i, joint in enumerate(info.joints):
+        angles = [c for c in info.command if c.name.rpartition("/")[0] == joint and c.unit == "rad"]
+        if angles:
+            low[i], high[i] = min(c.low for c in angles), max(c.high for c in angles)
+    return low, high
+
+
+def check_range(
+    what: str,
+    position: ArrayLike,
+    info: RobotInfo,
+    time: ArrayLike | None = None,
+    ranges: tuple[Array, Array] | None = None,
+) -> None:
+    """Raise `OutOfBoundsError`, saying what, where and the valid range, if angles leave the range of a joint.
+
+    Args:
+        what: whose angles they are, such as "the trajectory".
+        position: (joints,) or (n, joints), rad, in the robot's order; (n, 1) for all joints alike.
+        info: the robot.
+        time: of the rows, (n,), s, for the message.
+        ranges: lowest and highest angles, (joints,), rad, where more is known of them than `joint_ranges` does.
+    """
+    low, high = joint_ranges(info)
+    if ranges is not None:
+        low, high = np.maximum(low, ranges[0]), np.minimum(high, ranges[1])
+    rows = np.atleast_2d(np.asarray(position, dtype=np.float64))
+    angles = np.broadcast_to(rows, (len(rows), len(low)))
+    beyond = np.maximum(low - angles, angles - high)
+    row, joint = np.unravel_index(int(beyond.argmax()), beyond.shape)
+    if beyond[row, joint] <= 1e-9:
+        return
+    when = "" if time is None else f" at {np.asarray(time)[row]:.4g} s"
+    angle = angles[row, joint]
+    meant = (
+        f"; {angle:g}° would be {np.radians(angle):.4g} rad"
+        if low[joint] <= np.radians(angle) <= high[joint]
+        else ""
+    )
+    raise OutOfBoundsError(
+        f"{what}: joint {info.joints[joint]!r} of robot {info.name!r} is asked for {angle:.4g} rad{when}, outside "
+        f"its range of [{low[joint]:.4g}, {high[joint]:.4g}] rad (angles are in rad{meant})."
+    )
+
+
+def _other_joints(number: int, joints: Sequence[str]) -> ShapeError:
+    moved = f"{number} joint{'s' if number > 1 else ''}"
+    return ShapeError(f"the trajectory moves {moved}; the robot has {len(joints)}: {', '.join(joints)}.")
 
 
 def _settle(trajectory: object, duration: float, *names: str) -> None:

@@ -51,6 +51,11 @@ class JointTrials:
         self._columns = list(joint_columns(robot.info, columns))
 
     @property
+    def columns(self) -> tuple[int, ...]:
+        """Index of the learned column of each joint."""
+        return tuple(self._columns)
+
+    @property
     def low(self) -> Array:
         """Lower bounds of the learned columns, (joints,)."""
         return self._robot.info.low[self._columns]

@@ -111,9 +111,7 @@ def described(node: Any) -> RobotDescription:
 
 def is_file(robot: object) -> bool:
     """Whether a robot is named by a file rather than by a name of ours."""
-    return isinstance(robot, Path) or (
-        isinstance(robot, str) and (robot.endswith((".yaml", ".yml", *_MODEL_FILES)) or "/" in robot)
-    )
+    return isinstance(robot, Path) or (isinstance(robot, str) and robot.endswith((".yaml", ".yml", *_MODEL_FILES)))
 
 
 def file_settings(path: str | Path) -> dict[str, Any]:

@@ -1,14 +1,12 @@
 """What is moved and watched: a simulated robot, where it begins, and who commands it."""
 
-import itertools
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array
-from pliant.controllers.policies.controlled import Controller
+from pliant.controllers.controller import Controller, periods
+from pliant.controllers.feedforward import Rows
 from pliant.envs.simulation import SimulatedRobot
 from pliant.hardware.robot import State
 
@@ -40,20 +38,13 @@ class Movement:
     def begin(self) -> State:
         """Connect the robot, put it to the beginning and return what it reads there."""
         self.robot.connect()
-        state = self.robot.reset(position=self._position, command=self._before)
-        self.controller.reset(state)
-        return state
+        return self.robot.reset(position=self._position, command=self._before)
 
     def states(self) -> Iterator[State]:
         """Run it: what is read at the beginning and after every period, while the robot stands there."""
-        state = self.begin()
-        yield state
-        period = self.robot.info.period
-        periods = range(round(self.duration / period)) if math.isfinite(self.duration) else itertools.count()
-        for k in periods:
-            self.robot.send(self.controller.update(state, k * period))
-            state = self.robot.read()
-            yield state
+        yield self.begin()
+        for _ in periods(self.robot, self.controller, self.duration):
+            yield self.robot.read()
 
 
 class OpenLoop(Movement):
@@ -75,27 +66,10 @@ class OpenLoop(Movement):
             position: as for `Movement`.
             before: as for `Movement`.
         """
-        period = robot.info.period
-        super().__init__(robot, _Rows(rows, period), len(rows) * period, position=position, before=before)
+        super().__init__(robot, Rows(rows), len(rows) * robot.info.period, position=position, before=before)
         self.rows = rows
 
     def run(self) -> State:
         """Return what `states` yields, to the last bit, as one state of n + 1 instants; all in C."""
         self.begin()
         return self.robot.rollout(self.rows)
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """A controller that commands a row a period, whatever it reads."""
-
-    rows: Array
-    period: float
-
-    def reset(self, state: State) -> None:
-        """Nothing to forget."""
-
-    def update(self, state: State, t: float) -> Array:
-        """Return the row in force at time t."""
-        row: Array = self.rows[round(t / self.period)]
-        return row

@@ -8,6 +8,7 @@ from pliant.controllers.checks import Array
 from pliant.envs.models.perturb import perturb
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.simulation import SimulatedRobot
+from pliant.envs.simulation.holding import TrialStart
 from pliant.errors import check_bounds
 
 
@@ -28,14 +29,17 @@ class Perturbation:
         check_bounds("robots", self.robots, 0, 100_000)
 
 
-def replay(model: RobotModel, period: float, command: Array, perturbation: Perturbation) -> Array:
-    """Play commands on perturbed copies of a robot, all from rest, and return the link angles.
+def replay(
+    model: RobotModel, period: float, command: Array, perturbation: Perturbation, start: TrialStart | None = None
+) -> Array:
+    """Play commands on perturbed copies of a robot and return the link angles.
 
     Args:
         model: the robot they were learned on.
         period: from one command to the next, s.
         command: (n, columns).
         perturbation: how the copies differ.
+        start: where they all begin; None: the robot's own start.
 
     Returns:
         (robots, n + 1, joints), rad; NaN from where a copy diverged.
@@ -51,4 +55,6 @@ def replay(model: RobotModel, period: float, command: Array, perturbation: Pertu
     if not copies:
         return np.empty((0, len(command) + 1, len(model.joints)))
     with copies[0] as robot:
+        if start is not None:
+            robot.reset(position=start.position, command=start.command, settled=start.settled)
         return robot.rollout(command, models=[copy.model for copy in copies]).position

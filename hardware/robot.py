@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, unknown_name
+from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError, unknown_name
 
 Array = NDArray[np.float64]
 
@@ -219,7 +219,7 @@ class Robot(ABC):
         for command in np.asarray(commands, dtype=np.float64):
             self.send(command)
             states.append(self.read())
-        return State(*(np.array(field) for field in zip(*states, strict=True)))
+        return stacked(states)
 
     @abstractmethod
     def stop(self) -> None:
@@ -237,8 +237,49 @@ class Robot(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is not None:
-            self.stop()
+            self.abort()
         self.close()
+
+    def abort(self) -> None:
+        """End all motion because what commands the robot has failed: `stop`.
+
+        A robot that every way out leads home, such as one behind a safety layer, may leave that to `close`.
+        """
+        self.stop()
+
+    def reset(
+        self, seed: int | None = None, position: ArrayLike | None = None, command: ArrayLike | None = None
+    ) -> State:
+        """Put the robot to rest at its start, where that is possible, and return what it reads there.
+
+        A simulated robot is put there at once. A machine cannot be: it walks to `command`, if it has a safety
+        layer that knows how, and stands where that command holds it. Otherwise it refuses.
+
+        Args:
+            seed: of what is random about the robot; a machine does not need it.
+            position: link angles, (joints,), rad; None: the robot's own start. A machine does not need it.
+            command: in force at the start, (columns,); None: the resting one.
+
+        Raises:
+            RobotError: the robot cannot be put anywhere by itself.
+        """
+        raise RobotError(
+            f"robot {self.info.name!r} cannot be put to a start by itself; put a safety layer (SafeRobot), which "
+            "walks there, in front of it."
+        )
+
+    def diagnostics(self) -> Mapping[str, object]:
+        """Return what the robot knows of its own condition, as plain data; empty if nothing.
+
+        Temperatures, voltages, errors, lost periods: whatever a driver has, its names with their units
+        (`temperature_celsius`). It may take as long as several periods, so not to be asked in a control loop.
+        """
+        return {}
+
+
+def stacked(states: Sequence[State]) -> State:
+    """Return states as one motion: the same fields with the instants as leading axis."""
+    return State(*(np.array(field) for field in zip(*states, strict=True)))
 
 
 def check_command(command: ArrayLike, info: RobotInfo) -> Array:

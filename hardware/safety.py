@@ -4,7 +4,7 @@ import atexit
 import logging
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType, TracebackType
 from typing import NoReturn, Self
 
@@ -217,6 +217,27 @@ class SafeRobot(Robot):
         """Walk back to rest, unless the robot was stopped or never moved, and release it."""
         with self._interrupts.deferred():
             self._close()
+
+    def abort(self) -> None:
+        """Leave the robot under its last command: `close`, to which every way out leads, walks it home.
+
+        Until then its own limits and the machine's watchdog go on watching it.
+        """
+
+    def reset(
+        self, seed: int | None = None, position: ArrayLike | None = None, command: ArrayLike | None = None
+    ) -> State:
+        """Walk to `command` (None: the resting one) and return what is read there.
+
+        Nothing real can be put anywhere, so `seed` and `position` have no part in it: the joints stand where the
+        command holds them. Errors as `walk_to`.
+        """
+        self.walk_to(self._info.rest if command is None else command)
+        return self.read()
+
+    def diagnostics(self) -> Mapping[str, object]:
+        """Return the robot's, and under `safety` what this layer had to do."""
+        return {**self.robot.diagnostics(), "safety": asdict(self.report)}
 
     def __enter__(self) -> Self:
         self._interrupts.__enter__()

@@ -1,5 +1,7 @@
 """A robot seen through something: the seam for what fills in, watches or changes what passes."""
 
+from collections.abc import Mapping
+
 from numpy.typing import ArrayLike
 
 from pliant.hardware.robot import Array, Robot, RobotInfo, State
@@ -39,3 +41,18 @@ class RobotWrapper(Robot):
     def close(self) -> None:
         """Release the robot."""
         self.robot.close()
+
+    def abort(self) -> None:
+        """End the robot's motion after a failure."""
+        self.robot.abort()
+
+    def reset(
+        self, seed: int | None = None, position: ArrayLike | None = None, command: ArrayLike | None = None
+    ) -> State:
+        """Put the robot to its start and return what is read through this."""
+        self.robot.reset(seed, position, command)
+        return self.read()
+
+    def diagnostics(self) -> Mapping[str, object]:
+        """Return the robot's."""
+        return self.robot.diagnostics()

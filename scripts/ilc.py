@@ -18,9 +18,9 @@ from pliant.training.run_settings import learned_in, settings
 def job(config: DictConfig) -> dict[str, Any]:
     """Learn, write `feedforward.npz`, `metrics.json` and `report.html` into the run's folder."""
     console, folder = Console(), command_line.run_folder()
-    robot, motion, learned, metrics = learn_motion(config, folder, console)
+    robot, motion, learned, begin, metrics = learn_motion(config, folder, console)
     start = time.perf_counter()
-    report = write_report(folder, robot, learned, motion, metrics, bool(config.report.pictures))
+    report = write_report(folder, robot, learned, motion, metrics, begin, bool(config.report.pictures))
     metrics["report_seconds"] = time.perf_counter() - start
     write_json(folder / "metrics.json", metrics)
     console.print(f"{learned.reason}: {learned.detail}")

@@ -33,6 +33,11 @@ def test_the_readme_examples_run(number, tmp_path):
     run_python(blocks("README.md", "python")[number], tmp_path)
 
 
+def test_the_loop_ends_when_an_observer_says_so(tmp_path):
+    (example,) = blocks("docs/architecture.md", "python")
+    assert run_python(example, tmp_path).startswith("the elbow is high enough [0.")
+
+
 def test_the_readme_joint_goes_where_it_is_sent(tmp_path):
     # 0.5 rad less what gravity, 0.2 N·m·sin q, bends the springs of stiffness 2.7 N·m/rad
     angle = float(run_python(blocks("README.md", "python")[0], tmp_path).strip(" \n[]"))

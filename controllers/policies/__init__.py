@@ -1,6 +1,6 @@
 """Policies of every kind behind one interface: learned networks, exported ones, feed-forwards and controllers."""
 
-from pliant.controllers.policies.controlled import Controller, ControllerPolicy
+from pliant.controllers.policies.controlled import ControllerPolicy
 from pliant.controllers.policies.feedforward import FeedForwardPolicy
 from pliant.controllers.policies.loading import load_policy, made_for, period_of
 from pliant.controllers.policies.normalisation import Normalisation
@@ -9,7 +9,6 @@ from pliant.controllers.policies.sanity import RandomPolicy, ZeroPolicy
 from pliant.controllers.policies.sb3 import SB3Policy
 
 __all__ = [
-    "Controller",
     "ControllerPolicy",
     "FeedForwardPolicy",
     "Normalisation",

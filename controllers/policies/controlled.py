@@ -1,27 +1,16 @@
 """A controller as a policy."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array, finite_array
+from pliant.controllers.controller import Controller
 from pliant.controllers.policy import Policy, PolicyInfo, to_action
 from pliant.errors import MismatchError
 from pliant.hardware.robot import State
 
 _MEASURED = ("position", "velocity", "torque")
-
-
-class Controller(Protocol):
-    """From a state to the next command; no I/O, no clock."""
-
-    def reset(self, state: State) -> None:
-        """Begin at a state."""
-
-    def update(self, state: State, t: float) -> ArrayLike:
-        """Return the command, (columns,), for a state read t seconds after the beginning."""
 
 
 class ControllerPolicy(Policy):
@@ -52,7 +41,7 @@ class ControllerPolicy(Policy):
                 f"{info.robot!r} does not observe. Observed: {', '.join(seen)}."
             )
         self._measured = [seen.index(name) for name in wanted]
-        self._commanded = _positions([channel.name for channel in info.actions], seen)
+        self._commanded = [_in_force(channel.name, seen, wanted) for channel in info.actions]
         self._period_number = 0
 
     def reset(self) -> None:
@@ -79,6 +68,10 @@ class ControllerPolicy(Policy):
         return State(time, position, velocity, torque, unknown, none, none, none, none, command)
 
 
-def _positions(names: Sequence[str], among: Sequence[str]) -> list[int | None]:
-    """Where each name is, or None."""
-    return [among.index(name) if name in among else None for name in names]
+def _in_force(column: str, seen: Sequence[str], measured: Sequence[str]) -> int | None:
+    """Where a column's command in force is among the observations; None if it is not observed.
+
+    A joint that is commanded its position is measured and commanded under one name: the measurement comes first.
+    """
+    found = [k for k, name in enumerate(seen) if name == column][1 if column in measured else 0 :]
+    return found[0] if found else None

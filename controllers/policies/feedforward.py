@@ -30,4 +30,4 @@ class FeedForwardPolicy(Policy):
 
     def act(self, observation: Array) -> Array:
         """Return the action of the next command."""
-        return to_action(self._playback(), self.info.actions)
+        return to_action(self._playback.next(), self.info.actions)

@@ -1,17 +1,41 @@
-"""Where a robot starts so that nothing jumps: motors at their references, delayed commands already in force."""
+"""How a robot rests: motors, filters and delays as if it always had been where it is.
 
+A drive at rest carries the load of its link, L = g(q): its weight, and what passive springs of the model do.
+
+| mode | torque on the link at rest |
+|---|---|
+| 0 | the command |
+| 1 | kp·(u − q) + z, z of the integral; a servo's by its firmware and motor, without the friction of its gear |
+| 2, 3 | τ(q, θ) of the law, the motors at their references |
+| 4 | τ(q, θ), each motor where its spring carries the torque that is commanded |
+| 5, 6 | τ(q, θ), each motor where its loop carries its spring: kp·(r − θ) + z = τᵢ(q, θ) |
+"""
+
+import math
 from collections.abc import Sequence
 
 import mujoco
 import numpy as np
 
 from pliant.actuators import CompliantJoint, JointOnModel, Mode
-from pliant.actuators.layout import ANCHOR, ANGLE, MOTOR_SIZE
+from pliant.actuators.layout import ANCHOR, ANGLE, INTEGRAL, MOTOR_SIZE
+from pliant.actuators.pid import PID
 from pliant.hardware.robot import Array
 
+_FARTHEST = 8.0 * math.pi
+"""Motors are looked for up to this far from their references, rad."""
 _FILTERS = (int(mujoco.mjtDyn.mjDYN_FILTER), int(mujoco.mjtDyn.mjDYN_FILTEREXACT))
 _INTEGRATOR = int(mujoco.mjtDyn.mjDYN_INTEGRATOR)
 _ON_JOINT = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+
+
+def joint_loads(model: mujoco.MjModel, qpos: Array) -> Array:
+    """Return what drives must put on all resting joints, (nv,), N·m: gravity, less what passive springs do."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = qpos
+    mujoco.mj_fwdPosition(model, data)
+    mujoco.mj_fwdVelocity(model, data)
+    return np.array(data.qfrc_bias - data.qfrc_passive)
 
 
 def resting_motors(joint: CompliantJoint, position: float, references: Sequence[float]) -> tuple[float, ...]:
@@ -33,14 +57,48 @@ def resting_motors(joint: CompliantJoint, position: float, references: Sequence[
     return (first, second)[: joint.motors]
 
 
-def resting_act(joint: CompliantJoint, position: float, references: Sequence[float]) -> Array:
-    """The joint's activation variables at rest: motors as in `resting_motors`, not moving, bristles relaxed."""
+def settled_motors(joint: CompliantJoint, position: float, references: Sequence[float]) -> tuple[float, ...]:
+    """Angles at which a joint's motors come to rest under the load of their springs, rad (m); see the module.
+
+    Arguments as of `resting_motors`. A motor that nothing balances has wound its spring up.
+    """
+    motors = list(resting_motors(joint, position, references))
+    if not joint.mode.has_motors:
+        return tuple(motors)
+    wanted = references if joint.mode is Mode.MOTOR_TORQUES else tuple(motors)
+    driven = motors[:1] if joint.law.law.pivot else motors
+    for _ in driven:  # springs that feel both motors settle together
+        for k in range(len(driven)):
+            motors[k] = _balanced(joint, position, motors, k, wanted[k])
+    return tuple(motors)
+
+
+def resting_act(
+    joint: CompliantJoint, position: float, references: Sequence[float], load: float | None = None
+) -> Array:
+    """The joint's activation variables at rest, motors not moving, bristles relaxed.
+
+    Args:
+        joint: the joint.
+        position: link angle, rad.
+        references: what the joint is given.
+        load: torque that the drive carries, N·m: motors and integrals as they settle under it; None: motors as in
+            `resting_motors`, as if their springs did not pull at them.
+    """
     act = np.zeros(joint.act_size)
-    if joint.mode.has_motors:
-        for motor, angle in enumerate(resting_motors(joint, position, references)):
-            act[motor * MOTOR_SIZE + ANGLE] = angle
-            if not (motor == 1 and joint.law.law.pivot):
-                act[motor * MOTOR_SIZE + ANCHOR] = angle
+    if not joint.mode.has_motors:
+        if load is not None and joint.mode is Mode.LINK_POSITION and joint.servo is None:
+            act[0] = integral_torque(joint.pid, load)
+        return act
+    place = resting_motors if load is None else settled_motors
+    motors = place(joint, position, references)
+    springs = joint.law.torques(position, *motors)
+    for motor, angle in enumerate(motors):
+        at = motor * MOTOR_SIZE
+        act[at + ANGLE] = angle
+        if not (motor == 1 and joint.law.law.pivot):
+            act[at + ANCHOR] = angle
+            act[at + INTEGRAL] = 0.0 if load is None else integral_torque(joint.pid, springs[motor])
     return act
 
 
@@ -54,20 +112,66 @@ def _rest_native(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> N
         data.act[at] = model.actuator_gear[actuator, 0] * data.qpos[model.jnt_qposadr[joint]]
 
 
-def put_at_rest(model: mujoco.MjModel, data: mujoco.MjData, joints: Sequence[JointOnModel]) -> None:
-    """Set the activations of all actuators and the control history for the positions and controls in `data`."""
+def put_at_rest(
+    model: mujoco.MjModel, data: mujoco.MjData, joints: Sequence[JointOnModel], *, settled: bool = False
+) -> None:
+    """Set the activations of all actuators and the control history for the positions and controls in `data`.
+
+    Args:
+        model: the robot's.
+        data: changed.
+        joints: its compliant joints.
+        settled: whether motors stand where they carry their loads, instead of at their references.
+    """
     for actuator in range(len(model.actuator_trntype)):
         _rest_native(model, data, actuator)
+    loads = joint_loads(model, data.qpos) if settled else None
     for joint in joints:
         first = joint.actuators[0]
         at, size = int(model.actuator_actadr[first]), int(model.actuator_actnum[first])
         if size:
             position = float(data.qpos[model.jnt_qposadr[joint.joint]])
+            load = None if loads is None else float(loads[model.jnt_dofadr[joint.joint]])
             references = [float(data.ctrl[model.actuator_ctrladr[actuator]]) for actuator in joint.actuators]
-            data.act[at : at + size] = resting_act(joint.description, position, references)
+            data.act[at : at + size] = resting_act(joint.description, position, references, load)
     for actuator in range(len(model.actuator_trntype)):
         samples = int(model.actuator_history[actuator, 0])
         if samples:
             first, size = int(model.actuator_ctrladr[actuator]), int(model.actuator_ctrlnum[actuator])
             values = np.tile(data.ctrl[first : first + size], (samples, 1))
             mujoco.mj_initCtrlHistory(model, data, actuator, None, values)
+
+
+def loop_torque(joint: CompliantJoint, error: float, integral: float) -> float:
+    """Torque of a resting position loop, N·m."""
+    assert joint.pid is not None
+    limit = joint.motor.torque_limit
+    return min(max(joint.pid.kp * error + integral, -limit), limit)
+
+
+def integral_torque(pid: PID | None, load: float) -> float:
+    """The torque of an integral that carries a load as far as it may; 0 without integral action."""
+    if pid is None or pid.ki == 0.0:
+        return 0.0
+    return min(max(load, -pid.integral_limit), pid.integral_limit)
+
+
+def _balanced(joint: CompliantJoint, position: float, motors: Sequence[float], motor: int, wanted: float) -> float:
+    """Where one motor stands still: what drives it there equals what its spring takes."""
+    from scipy.optimize import brentq
+
+    def surplus(angle: float) -> float:
+        first, second = (*motors[:motor], angle, *motors[motor + 1 :], 0.0)[:2]
+        spring = joint.law.torques(position, first, second)[motor]
+        if joint.mode is Mode.MOTOR_TORQUES:
+            return wanted - spring
+        return loop_torque(joint, wanted - angle, integral_torque(joint.pid, spring)) - spring
+
+    guess, width = motors[motor], 1e-3
+    here, there = surplus(guess), guess
+    while here != 0.0 and width < _FARTHEST:
+        there = guess + math.copysign(width, here)
+        if surplus(there) * here <= 0.0:
+            return float(brentq(surplus, guess, there, xtol=1e-14))
+        width *= 2.0
+    return guess if here == 0.0 else there

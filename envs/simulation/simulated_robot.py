@@ -157,7 +157,12 @@ class SimulatedRobot(Robot):
         self.reset()
 
     def reset(
-        self, seed: int | None = None, position: ArrayLike | None = None, command: ArrayLike | None = None
+        self,
+        seed: int | None = None,
+        position: ArrayLike | None = None,
+        command: ArrayLike | None = None,
+        *,
+        settled: bool = False,
     ) -> State:
         """Put the robot to rest at time 0, without external torques, and return what it reads.
 
@@ -168,6 +173,8 @@ class SimulatedRobot(Robot):
             seed: reseeds the noise; None lets it go on.
             position: link angles, (joints,), rad; None: the model's own.
             command: in force at the start, (columns,); None: the resting one.
+            settled: whether motors stand where they have come to rest under the load of the links at `position`
+                instead of at their references. With a `resting_command` nothing moves then at all.
 
         Raises:
             RobotError: not connected.
@@ -185,7 +192,7 @@ class SimulatedRobot(Robot):
         if position is not None:
             self._data.qpos[self.compiled.positions] = position
         self._control[:] = self.compiled.control(start)
-        put_at_rest(self._model, self._data, self.compiled.joints)
+        put_at_rest(self._model, self._data, self.compiled.joints, settled=settled)
         if self.compiled.readings.remembering:
             fill_histories(self._model, self._data)
         mujoco.mj_forward(self._model, self._data)

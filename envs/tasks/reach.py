@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.controllers.checks import positive
+from pliant.controllers.trajectories import check_range
 from pliant.envs.compiled import compiled
 from pliant.envs.tasks.kernels import judge_reaching
 from pliant.envs.tasks.task import Episodes, Task, TaskOnRobot, Values, check_hold, per_joint, periods
@@ -61,7 +62,7 @@ class Reach(Task):
 
         Raises:
             ShapeError: a value per joint for another number of joints.
-            OutOfBoundsError: such a value is not finite.
+            OutOfBoundsError: such a value is not finite, or outside the range of its joint.
             ConfigurationError: `low` above `high`, or `commanded` does not fit the robot.
             UnknownNameError: a commanded column that the robot does not have.
         """
@@ -82,6 +83,8 @@ class ReachOnRobot(TaskOnRobot):
         if not (self._lowest <= self._highest).all():
             raise ConfigurationError(f"Reach: low {task.low} must not exceed high {task.high}.")
         self._start = per_joint("Reach start", task.start, joints)
+        for what, angles in (("low", self._lowest), ("high", self._highest), ("start", self._start)):
+            check_range(f"Reach {what}", angles, info)
         self._hold = periods("Reach hold", task.hold, info.period)
         self._horizon = periods("Reach duration", task.duration, info.period)
         limit = task.position_limit

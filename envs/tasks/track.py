@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pliant.controllers.checks import positive
-from pliant.controllers.trajectories import MinimumJerk, Trajectory, sample
+from pliant.controllers.trajectories import MinimumJerk, Trajectory, desired_motion
 from pliant.envs.compiled import compiled
 from pliant.envs.tasks.kernels import judge_tracking
 from pliant.envs.tasks.task import Episodes, Task, TaskOnRobot
-from pliant.errors import ShapeError, check_bounds
+from pliant.errors import check_bounds
 from pliant.hardware.robot import Array, Channel, RobotInfo
 
 
@@ -50,8 +50,8 @@ class Track(Task):
         """Return the task for a robot.
 
         Raises:
-            ShapeError: the trajectory is of another number of joints.
-            OutOfBoundsError: it is shorter than a period.
+            ShapeError, MismatchError: the trajectory is of another number of joints, or names other ones.
+            OutOfBoundsError: it is shorter than a period, or leaves a joint's range.
             UnknownNameError, ConfigurationError: `commanded` does not fit the robot.
         """
         return TrackOnRobot(self, info)
@@ -64,13 +64,8 @@ class TrackOnRobot(TaskOnRobot):
     task: Track
 
     def __init__(self, task: Track, info: RobotInfo) -> None:
-        motion = sample(task.trajectory, info.period)
         joints = len(info.joints)
-        if motion.position.shape[1] not in (1, joints):
-            raise ShapeError(
-                f"Track: a trajectory of {motion.position.shape[1]} joints for the {joints} of {info.name!r} "
-                f"({', '.join(info.joints)})."
-            )
+        motion = desired_motion(task.trajectory, info, one_for_all=True)
         position, velocity = (np.broadcast_to(a, (len(a), joints)) for a in motion[1:])
         self._desired = np.hstack([position, velocity])[[*range(len(position)), -1]]
         """Positions and velocities at every period, the last ones twice."""

@@ -3,6 +3,7 @@
 import itertools
 import logging
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -316,3 +317,22 @@ class DynamixelRobot(Robot):
         self._fault = f"{self.config.name}: {what}."
         self.stop()
         raise RobotError(f"{self._fault} All joints hold. End the cause, then call recover().")
+
+    def diagnostics(self) -> Mapping[str, object]:
+        """Return the condition of bus and servos, read one by one; not for a control loop.
+
+        `overruns` and `worst_lateness_s` since `connect`, the bus's counters, `fault` (why nothing is sent any
+        more; empty if it is), and of every `servo` by its id: `joint`, `temperature_celsius`, `voltage_v`,
+        `errors` (names of hardware errors); None where it does not answer. Without a connection, no servos.
+        """
+        servos = [(j.name, mount) for j in self.config.joints for mount in (*j.servos, j.encoder) if mount]
+        return {
+            "overruns": self.overruns,
+            "worst_lateness_s": self.worst_lateness,
+            **vars(self.counters),
+            "fault": self._fault,
+            "servos": {
+                str(mount.servo): setup.condition(self.bus, mount) | {"joint": joint}
+                for joint, mount in (servos if self.bus.is_open else ())
+            },
+        }

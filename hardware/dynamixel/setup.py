@@ -218,3 +218,16 @@ def release(bus: Bus, config: DynamixelConfig, clock: Clock) -> list[int]:
                 bus.sync_write(mount.table.register("torque_enable").address, {mount.servo: b"\x00"})
                 silent.append(mount.servo)
     return silent
+
+
+def condition(bus: Bus, mount: ServoMount) -> dict[str, object]:
+    """Return temperature (°C), supply (V) and hardware errors of a servo; None for each if it does not answer."""
+    supply = "present_input_voltage" if bus.protocol == 2 else "present_voltage"
+    try:
+        return {
+            "temperature_celsius": bus.read(mount.servo, "present_temperature"),
+            "voltage_v": bus.read(mount.servo, supply) * mount.table.register(supply).scale,
+            "errors": list(bus.faults(mount.servo)),
+        }
+    except RobotError:
+        return {"temperature_celsius": None, "voltage_v": None, "errors": None}

@@ -43,7 +43,10 @@ FF = FeedForward.of_robot(INFO, COMMAND, desired=DESIRED, expected=DESIRED + 0.0
 def permuted(order, joints=(1, 0)):
     """Return the same robot with its columns and joints in another order."""
     return replace(
-        INFO, joints=tuple(INFO.joints[i] for i in joints), command=tuple(INFO.command[i] for i in order)
+        INFO,
+        joints=tuple(INFO.joints[i] for i in joints),
+        command=tuple(INFO.command[i] for i in order),
+        signals=(),
     )
 
 
@@ -248,10 +251,10 @@ def test_a_permutation_is_mentioned_beside_other_differences():
 
 
 def test_duplicate_names_are_refused_on_either_side():
-    twice = replace(INFO, command=(*INFO.command, INFO.command[0]), joints=("shoulder", "shoulder"))
-    message = mismatch(FF, twice)
-    assert "column 'shoulder/equilibrium' is 2 times on the robot" in message
-    assert "joint 'shoulder' is 2 times on the robot" in message
+    with pytest.raises(ConfigurationError, match="two command columns named 'shoulder/equilibrium'"):
+        replace(INFO, command=(*INFO.command, INFO.command[0]))
+    with pytest.raises(ConfigurationError, match="two signals named 'shoulder/position'"):
+        replace(INFO, joints=("shoulder", "shoulder"), signals=())
     columns = ("shoulder/equilibrium", "shoulder/equilibrium", "elbow/equilibrium")
     assert "is 2 times in the file" in mismatch(replace(FF, columns=columns), INFO)
 
@@ -289,17 +292,17 @@ def test_playback_gives_a_command_a_period_then_holds_the_last():
         given_rows = []
         for _ in range(10):
             assert not player.finished
-            given_rows.append(player(np.zeros(4)))
+            given_rows.append(player.next())
         np.testing.assert_array_equal(given_rows, COMMAND[:, [2, 0, 1]])
         assert player.finished
-        np.testing.assert_array_equal(player(), COMMAND[-1, [2, 0, 1]])
+        np.testing.assert_array_equal(player.next(), COMMAND[-1, [2, 0, 1]])
 
 
 def test_a_receiver_cannot_spoil_what_is_played():
     player = Playback(FF, INFO)
-    player()[:] = 7.0
+    player.next()[:] = 7.0
     player.reset()
-    np.testing.assert_array_equal(player(), COMMAND[0])
+    np.testing.assert_array_equal(player.next(), COMMAND[0])
 
 
 def test_playback_refuses_a_robot_that_does_not_match():

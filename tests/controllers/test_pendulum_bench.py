@@ -110,7 +110,7 @@ def test_a_command_takes_effect_after_its_delay():
 
 def test_only_the_first_position_of_a_recording_is_used():
     moving = recording(lambda t: np.sin(3 * t))
-    altered = replace(moving, position=np.concatenate([[0.0], np.full(len(moving.time) - 1, 9.0)]))
+    altered = replace(moving, position=np.concatenate([[0.0], np.full(len(moving.time) - 1, 3.0)]))
     np.testing.assert_array_equal(simulate(moving, M6, BENCH), simulate(altered, M6, BENCH))
 
 
@@ -173,6 +173,44 @@ def test_a_file_that_is_not_json_and_a_folder_that_is_empty_or_absent_are_refuse
     (tmp_path / "bad.json").write_text("{")
     with pytest.raises(FileFormatError, match=r"bad\.json"):
         load_recordings(tmp_path)
+
+
+def changed(**entries):
+    """A file with other entries in some columns."""
+    content = file_content()
+    for name, value in entries.items():
+        for k, row in enumerate(content["rows"]):
+            row[content["columns"].index(name)] = value(row, k) if callable(value) else value
+    return content
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        (changed(position=lambda row, k: 20.0 * k), OutOfBoundsError, r"position is 80 rad at 0\.02 s.*degrees"),
+        (changed(goal_position=90.0), OutOfBoundsError, r"goal is 90 rad.*outside \[-6\.283, 6\.283\] rad"),
+        (changed(speed=573.0), OutOfBoundsError, r"speed is 573 rad/s"),
+        (changed(position=1e200), OutOfBoundsError, r"position is 1e\+200 rad"),
+        (changed(timestamp=lambda row, k: 5.0 * k), OutOfBoundsError, r"5 s apart.*5 ms would be 0\.005 s"),
+        (changed(timestamp=lambda row, k: 1e6 * k), OutOfBoundsError, r"1e\+06 s apart"),
+        (
+            changed(timestamp=lambda row, k: 0.005 * k + 14.0 * (k > 2)),
+            FileFormatError,
+            r"a hole of 14\.005 s after 0\.01 s.*0\.005 s apart otherwise",
+        ),
+        (changed(temp=-300), OutOfBoundsError, r"temperature = -300 °C is outside \[-50, 150\] °C"),
+        (changed(temp=1e200), OutOfBoundsError, "temperature"),
+        (changed(torque_enable=3), OutOfBoundsError, "enabled must be 0 or 1"),
+        (file_content(mass=490), OutOfBoundsError, r"mass = 490 kg is outside \[0\.0001, 100\] kg"),
+        (file_content(length=100), OutOfBoundsError, r"length = 100 m"),
+        (file_content(vin=7400), OutOfBoundsError, r"voltage = 7400 V"),
+    ],
+)
+def test_what_no_bench_can_have_measured_is_refused_by_name(tmp_path, content, error, message):
+    (tmp_path / "odd.json").write_text(json.dumps(content))
+    with pytest.raises(error, match=message) as caught:
+        load_recordings(tmp_path)
+    assert "recording 'odd'" in str(caught.value)
 
 
 def test_a_recording_checks_its_arrays():

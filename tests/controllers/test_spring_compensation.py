@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pliant.actuators import find_law
-from pliant.controllers import spring_compensation
-from pliant.controllers.spring_compensation import GravityTorque, holding_equilibria, spring_equilibrium
+from pliant.controllers import MinimumJerk, Setpoints, run, spring_compensation
+from pliant.controllers.spring_compensation import (
+    GravityTorque,
+    SpringHolding,
+    holding_equilibria,
+    spring_equilibrium,
+)
+from pliant.envs.models.arm2 import arm2, arm2_joints
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError
 
 QBMOVE = find_law("qbmove")()
@@ -106,3 +113,21 @@ def test_wrong_arguments_are_refused_by_name():
     body.add_geom(size=[0.1, 0, 0])
     with pytest.raises(ConfigurationError, match="free or ball joint"):
         GravityTorque(spec.compile())
+
+
+def test_setpoints_through_the_springs_lead_the_arm_where_plain_ones_let_it_hang():
+    """A slow lift of the hanging arm: the springs yield to its weight unless they are set to carry it."""
+    robot = SimulatedRobot(arm2(arm2_joints(3), friction=0.0))
+    laws = [joint.law for joint in arm2_joints(3)]
+    lift = MinimumJerk([0.1, 0.1], [0.6, 0.5], 8.0)
+    holding = SpringHolding(laws, GravityTorque(robot.model), 0.2)
+    errors = {}
+    for name, through in (("plain", None), ("held", holding)):
+        controller = Setpoints(lift, robot.info, through=through)
+        with robot:
+            robot.reset(position=lift.position(0.0), command=controller.update(robot.read(), 0.0))
+            motion = run(robot, controller, 10.0).motion
+        errors[name] = np.abs(motion.position - lift.position(motion.time)).max()
+    assert errors["plain"] > 0.3
+    assert errors["held"] < 0.03
+    np.testing.assert_allclose(motion.position[-1], [0.6, 0.5], atol=1e-4)

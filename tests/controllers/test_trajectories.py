@@ -11,8 +11,17 @@ from hypothesis.extra.numpy import arrays
 from numpy.polynomial import Polynomial
 from omegaconf import OmegaConf
 
-from pliant.controllers import Chirp, MinimumJerk, Recorded, Sine, Step, sample
-from pliant.errors import FileFormatError, MissingFileError, OutOfBoundsError, ShapeError, UnknownNameError
+from pliant.controllers import Chirp, MinimumJerk, Recorded, Sine, Step, desired_motion, for_joints, sample
+from pliant.controllers.trajectories import joint_ranges
+from pliant.errors import (
+    FileFormatError,
+    MismatchError,
+    MissingFileError,
+    OutOfBoundsError,
+    ShapeError,
+    UnknownNameError,
+)
+from pliant.hardware.robot import Channel, RobotInfo
 
 RAMP = Recorded([0.0, 0.5, 2.0], [[0.0, 1.0], [1.0, 1.0], [1.0, -2.0]], ("shoulder", "elbow"))
 KINDS = [
@@ -227,8 +236,69 @@ def test_a_recording_comes_back_from_both_kinds_of_file(samples, first):
 
 def test_a_sampled_motion_can_be_stored_and_replayed(tmp_path):
     motion = sample(KINDS[0], 0.01)
-    np.savez(tmp_path / "motion.npz", **motion._asdict())
+    np.savez(tmp_path / "motion.npz", joints=["shoulder", "elbow"], **motion._asdict())
     np.testing.assert_array_equal(sample(Recorded.load(tmp_path / "motion.npz"), 0.01).position, motion.position)
+
+
+def test_columns_without_names_are_named_by_whoever_knows_them(tmp_path):
+    motion = sample(KINDS[0], 0.01)
+    np.savez(tmp_path / "motion.npz", **motion._asdict())
+    with pytest.raises(FileFormatError, match=r"2 columns without names.*joints="):
+        Recorded.load(tmp_path / "motion.npz")
+    recorded = Recorded.load(tmp_path / "motion.npz", ["elbow", "shoulder"])
+    swapped = for_joints(recorded, ["shoulder", "elbow"])
+    np.testing.assert_array_equal(swapped.samples, motion.position[:, ::-1])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz"])
+def test_a_recorded_motion_finds_its_joints_by_name(tmp_path, suffix):
+    file = store(tmp_path / f"motion{suffix}", {"elbow": [0.1, 0.2], "shoulder": [0.3, 0.4]})
+    matched = for_joints(Recorded.load(file), ["shoulder", "elbow"])
+    np.testing.assert_array_equal(matched.position(1.0), [0.4, 0.2])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz"])
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (("hip", "knee"), "'hip' is unknown.*'knee' is unknown.*'shoulder' is missing.*'elbow' is missing"),
+        (("elbow",), "'shoulder' is missing"),
+        (("hip",), "'hip' is unknown"),
+        (("shoulder", "elbow", "wrist"), "'wrist' is unknown"),
+    ],
+)
+def test_columns_that_the_robot_does_not_have_and_missing_ones_are_named(tmp_path, suffix, columns, message):
+    recorded = Recorded.load(store(tmp_path / f"motion{suffix}", {name: [0.0, 0.1] for name in columns}))
+    with pytest.raises(MismatchError, match=f"(?s)whose joints are shoulder, elbow.*{message}"):
+        for_joints(recorded, ["shoulder", "elbow"], one_for_all=True)
+
+
+def test_one_column_moves_all_joints_only_if_that_is_asked_for(tmp_path):
+    file = store(tmp_path / "motion.csv", {"hip": [0.0, 0.4]})
+    both = for_joints(Recorded.load(file, spread=True), ["shoulder", "elbow"])
+    np.testing.assert_array_equal(both.position(0.5), [0.2, 0.2])
+    with pytest.raises(FileFormatError, match="one column can be spread over all joints, not 2"):
+        Recorded.load(store(tmp_path / "two.csv", {"a": [0.0, 1.0], "b": [0.0, 1.0]}), spread=True)
+
+
+def test_a_trajectory_of_numbers_moves_as_many_joints_as_it_has():
+    single, pair = MinimumJerk(0.0, 0.8, 1.0), MinimumJerk([0.0, 0.1], [0.8, 0.9], 1.0)
+    assert for_joints(pair, ["a", "b"]) is pair
+    assert for_joints(single, ["a", "b"], one_for_all=True) is single
+    for wrong in (single, MinimumJerk([0.0] * 3, [1.0] * 3, 1.0), Recorded([0, 1], [[0.0], [1.0]])):
+        with pytest.raises(ShapeError, match=r"the robot has 2: a, b"):
+            for_joints(wrong, ["a", "b"])
+
+
+def store(path, columns):
+    """Write a motion of two samples a second apart."""
+    names, values = list(columns), np.array(list(columns.values()), dtype=float).T
+    if path.suffix == ".npz":
+        np.savez(path, time=[0.0, 1.0], position=values, joints=names)
+    else:
+        lines = [",".join(["time", *names]), *(",".join(map(str, [k, *row])) for k, row in enumerate(values))]
+        path.write_text("\n".join(lines))
+    return path
 
 
 def test_joints_are_taken_by_name_not_by_place(tmp_path):
@@ -279,3 +349,44 @@ def test_wrong_files_are_refused(tmp_path):
     np.savez(tmp_path / "b.npz", time=np.arange(3), position=np.zeros((2, 2)))
     with pytest.raises(FileFormatError, match=r"b\.npz.*shape"):
         Recorded.load(tmp_path / "b.npz")
+
+
+ARM = RobotInfo(
+    "arm",
+    ("shoulder", "elbow"),
+    (),
+    (
+        Channel("shoulder/equilibrium", "rad", -1.5, 1.5),
+        Channel("shoulder/preset", "rad", 0.0, 0.6, 0.2),
+        Channel("elbow/torque", "N·m", -5.0, 5.0),
+    ),
+    0.01,
+)
+
+
+def test_a_range_is_what_a_joints_own_columns_reach_and_two_turns_where_none_is_known():
+    np.testing.assert_allclose(joint_ranges(ARM), [[-1.5, -4 * np.pi], [1.5, 4 * np.pi]])
+
+
+@pytest.mark.parametrize(
+    ("trajectory", "message"),
+    [
+        (
+            MinimumJerk([0.0, 0.0], [90.0, 0.5], 1.0),
+            r"joint 'shoulder' of robot 'arm' is asked for 90 rad at 1 s, outside its range of "
+            r"\[-1\.5, 1\.5\] rad \(angles are in rad\)",
+        ),
+        (MinimumJerk([0.0, 0.0], [45.0, 0.5], 1.0), "45° would be 0.7854 rad"),
+        (Step([0.0, -30.0], [0.0, 0.0], 0.5, 1.0), "joint 'elbow'.* -30 rad at 0 s"),
+        (Recorded([0.0, 1.0], [[0.0, 0.0], [0.0, 1.6]], ("elbow", "shoulder")), "joint 'shoulder'.* 1.6 rad"),
+        (Sine(1.4, 3.0, 0.2, 4.0), "joint 'shoulder'.* 1.6 rad"),
+    ],
+)
+def test_a_trajectory_beyond_the_range_of_a_joint_is_refused_with_what_where_and_the_range(trajectory, message):
+    with pytest.raises(OutOfBoundsError, match=message):
+        desired_motion(trajectory, ARM, one_for_all=True)
+
+
+def test_a_trajectory_up_to_the_very_end_of_the_range_is_accepted():
+    motion = desired_motion(MinimumJerk([-1.5, 0.0], [1.5, 12.0], 1.0), ARM)
+    np.testing.assert_allclose(motion.position[-1], [1.5, 12.0])

@@ -17,7 +17,8 @@ pytest.importorskip("dynamixel_sdk")
 pytest.importorskip("mcap")
 from pliant.conf.build import build
 from pliant.controllers import FeedForward, IterativeLearning, MinimumJerk, PTypeILC, sample
-from pliant.controllers.feedforward import Playback
+from pliant.controllers.controller import run
+from pliant.controllers.feedforward import Playback, Rows
 from pliant.controllers.trial import JointTrials
 from pliant.deployment.feedforward import FeedForwardDeployment, checked
 from pliant.deployment.trials import MachineTrials
@@ -68,19 +69,14 @@ def machine(hardware, *overrides):
 def play(feedforward, hardware, *overrides):
     """Play it behind the safety layer; return the measured positions, one row a command."""
     robot, safety = machine(hardware, *overrides)
-    policy, positions = Playback(feedforward, robot.info), []
+    player = Playback(feedforward, robot.info)
     with SafeRobot(robot, safety) as safe:
-        safe.walk_to(policy.feedforward.command[0])
-        for _ in range(100):
-            safe.send(policy.feedforward.command[0])
-        state = safe.read()
-        while not policy.finished:
-            positions.append(state.position)
-            safe.send(policy(state))
-            state = safe.read()
+        safe.walk_to(player.command[0])
+        run(safe, Rows(player.command[:1]), 1.0)
+        positions = run(safe, player, feedforward.duration).motion.position[:-1]
     if hasattr(robot, "power_off"):
         robot.power_off()
-    return np.array(positions)
+    return positions
 
 
 def test_the_same_policy_moves_the_simulated_and_the_emulated_arm_alike(learned):

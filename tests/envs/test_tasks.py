@@ -4,10 +4,10 @@ import math
 import numpy as np
 import pytest
 
-from pliant.controllers.trajectories import MinimumJerk, Sine, Step
+from pliant.controllers.trajectories import MinimumJerk, Recorded, Sine, Step
 from pliant.envs.tasks import TASKS, Episodes, Reach, Task, TaskOnRobot, Track, kernels
 from pliant.envs.tasks.kernels import REWARD, STEP, SUCCESS, TALLY, TERMINATED, TRUNCATED
-from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, UnknownNameError
+from pliant.errors import ConfigurationError, MismatchError, OutOfBoundsError, ShapeError, UnknownNameError
 from pliant.hardware.robot import Channel, RobotInfo
 
 PERIOD = 0.02
@@ -320,8 +320,21 @@ def test_tasks_are_frozen_and_comparable(kind):
         (lambda: Reach(bonus=math.inf), OutOfBoundsError, "Reach bonus"),
         (lambda: Reach(low=1.0).on(INFO), ConfigurationError, "low 1.0 must not exceed high 0.8"),
         (lambda: Reach(low=[0.0, 0.0, 0.0]).on(INFO), ShapeError, "Reach low"),
+        (lambda: Reach(low=5.0, high=5.0).on(INFO), OutOfBoundsError, "Reach low: joint 'elbow'.* 5 rad"),
+        (lambda: Reach(low=-45.0).on(INFO), OutOfBoundsError, "-45° would be -0.7854 rad"),
+        (lambda: Reach(start=5.0).on(INFO), OutOfBoundsError, "Reach start.* 5 rad"),
+        (lambda: Track(trajectory=MinimumJerk(0, 90, 1.0)).on(INFO), OutOfBoundsError, "90 rad at 1 s"),
+        (
+            lambda: Track(trajectory=Recorded([0, 1], [[0], [1]], ["hip"])).on(INFO),
+            MismatchError,
+            "'hip' is unknown",
+        ),
         (lambda: Reach(start=math.nan).on(INFO), OutOfBoundsError, "Reach start"),
-        (lambda: Track(trajectory=MinimumJerk([0] * 3, [1] * 3, 1.0)).on(INFO), ShapeError, "3 joints.*elbow"),
+        (
+            lambda: Track(trajectory=MinimumJerk([0] * 3, [1] * 3, 1.0)).on(INFO),
+            ShapeError,
+            "3 joints.*elbow",
+        ),
         (lambda: Track(trajectory=MinimumJerk(0, 1, 0.01)).on(INFO), OutOfBoundsError, "longer than the traj"),
         (lambda: Reach(commanded="presets").on(INFO), UnknownNameError, "'presets'.*Did you mean 'preset'"),
         (lambda: Reach(commanded=()).on(INFO), ConfigurationError, "commands no column"),

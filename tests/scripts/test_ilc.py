@@ -44,6 +44,31 @@ def test_a_run_folder_holds_what_was_learned_and_how(pliant, quick, tmp_path):
     assert "trial" in done.stdout
 
 
+def test_a_motion_that_begins_lifted_begins_there(pliant, quick, tmp_path):
+    done = pliant("ilc", *quick, "trajectory.start=[0.5,0.5]", "trajectory.duration=6", "learning.tolerance=0.02")
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert metrics["converged"] is True
+    assert metrics["start_error_rad"] < 1e-6
+    assert metrics["robustness"]["worst_rad"] < 0.1
+
+
+def test_columns_of_a_recorded_motion_find_their_joints(pliant, quick, tmp_path):
+    rows = [f"{t:g},{0.1 * t:g},{0.2 * t:g}" for t in (0.0, 1.0, 2.0)]
+    for name, header in (("good", "time,elbow,shoulder"), ("bad", "time,hip,knee")):
+        (tmp_path / f"{name}.csv").write_text("\n".join([header, *rows]))
+    common = (*quick[1:], "trajectory=recorded", "learning.tolerance=0.5")
+    done = pliant("ilc", *common, "trajectory.path=good.csv")
+    assert done.returncode == 0, done.stderr
+    learned = FeedForward.load(tmp_path / "out" / "feedforward.npz")
+    assert learned.joints == ("shoulder", "elbow")
+    np.testing.assert_allclose(learned.desired[-1], [0.4, 0.2])
+    refused = pliant("ilc", *common, "trajectory.path=bad.csv")
+    assert refused.returncode == 2
+    for expected in ("'hip' is unknown", "'shoulder' is missing", "shoulder, elbow"):
+        assert expected in refused.stderr
+
+
 def test_the_same_command_learns_the_same_to_the_last_bit(pliant, quick, tmp_path):
     for out in ("one", "two"):
         assert pliant("ilc", *quick[:-1], f"hydra.run.dir={out}", "learning.max_iterations=2").returncode == 0
@@ -112,6 +137,8 @@ def test_a_sweep_is_summed_up_in_one_table(pliant, quick, tmp_path):
             "Did you mean 'qbmove'",
         ),
         (["trajectory.goal=[0.8]"], "joint"),
+        (["trajectory.goal=90"], "joint 'shoulder' of robot 'arm2' is asked for 90 rad at 2 s, outside its range"),
+        (["trajectory.start=[0.5,0.5]", "robot.mode=5"], "no command holds joint 'shoulder' of robot 'arm2'"),
         (["trajectory.goal=[.nan,0.8]"], "goal"),
         (["ilc.gain=-1"], "gain"),
         (["ilc.gian=1"], "gian"),

@@ -13,7 +13,7 @@ from pliant.controllers.learning import StopReason
 from pliant.controllers.trajectories import Motion
 from pliant.deployment.deployment import Deployment, error_text, live, machine_numbers
 from pliant.deployment.reports import write_feedforward_report
-from pliant.deployment.trials import Continued, MachineTrials, Run
+from pliant.deployment.trials import MachineTrials, Run
 from pliant.errors import ConfigurationError, MismatchError
 from pliant.files import write_json
 from pliant.hardware.limits import Bounds
@@ -115,13 +115,14 @@ class FeedForwardDeployment(Deployment):
         desired = feedforward.desired
         assert desired is not None
         return IterativeLearning(
-            Continued(build(self._config.ilc, "ilc"), feedforward.command[:, trials.columns]),
+            build(self._config.ilc, "ilc"),
             Motion(feedforward.time, desired, np.gradient(desired, feedforward.period, axis=0)),
             trials,
             learning.tolerance,
             1 + int(learning.trials),
             trials.low,
             trials.high,
+            feedforward.command[:, trials.columns],
         )
 
     def finish(self, folder: Path, console: Console) -> tuple[dict[str, Any], Path | None]:

@@ -1,16 +1,16 @@
 """Trials of a feed-forward on a machine behind its safety layer, recorded and learned from."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.controllers import FeedForward
-from pliant.controllers.ilc import LearningLaw
+from pliant.controllers import FeedForward, Rows, controller, run, run_before
 from pliant.controllers.trial import joint_columns
 from pliant.deployment.deployment import check_measured, timing
 from pliant.hardware.recording import Recorder
-from pliant.hardware.robot import Array
+from pliant.hardware.robot import Array, State
 from pliant.hardware.safety import SafeRobot
 
 
@@ -27,23 +27,6 @@ class Run:
     sent: Array
     """Commands as really sent, (n, columns); NaN in the last row, which is only measured."""
     complete: bool = False
-
-
-@dataclass(frozen=True)
-class Continued(LearningLaw):
-    """A learning law that begins with a command that is known already."""
-
-    law: LearningLaw
-    command: Array
-    """Of the first trial, (n, joints), rad."""
-
-    def initial(self, desired: Array) -> Array:
-        """Return the known command."""
-        return np.array(self.command)
-
-    def update(self, iteration: int, command: Array, error: Array, error_rate: Array) -> Array:
-        """Return what the law itself makes of the trial before."""
-        return self.law.update(iteration, command, error, error_rate)
 
 
 class MachineTrials:
@@ -96,37 +79,48 @@ class MachineTrials:
         """Run a trial and return the measured positions at the times of the rows, (n, joints), rad."""
         rows = self.robot_command(command)
         self._walk_to_start(rows[0])
-        run = Run(
+        played = Run(
             np.full(len(rows), np.nan),
             np.full((len(rows), command.shape[1]), np.nan),
             rows,
             np.full_like(rows, np.nan),
         )
-        self.runs.append(run)
-        self._play(run)
-        run.complete = True
-        return run.position
+        self.runs.append(played)
+        try:
+            _keep(played, self._play(rows))
+        except BaseException as error:
+            if (before := run_before(error)) is not None:
+                _keep(played, before)
+            raise
+        played.complete = True
+        return played.position
 
     def _walk_to_start(self, first: Array) -> None:
         state = self._robot.read()
         check_measured(self._robot, state)
         self._recorder.event("info", f"run {len(self.runs) + 1}: walking to the start", state.time)
-        self._robot.walk_to(first)
-        for _ in range(self._settle):
-            self._robot.send(first)
+        self._robot.reset(command=first)
+        run(self._robot, Rows(first[None]), self._settle * self._robot.info.period)
 
-    def _play(self, run: Run) -> None:
-        desired, last = self._feedforward.desired, len(run.asked) - 1
+    def _play(self, rows: Array) -> controller.Run:
+        desired, number = self._feedforward.desired, len(self.runs)
         assert desired is not None
-        state = self._robot.read()
-        begin = state.time
-        self._recorder.event("info", f"run {len(self.runs)}: begins", begin)
-        for k, row in enumerate(run.asked):
-            run.time[k], run.position[k] = state.time - begin, state.position
-            self._show(run.time[k], desired[k] - state.position)
-            if k == last:
-                self._recorder.event("info", f"run {len(self.runs)}: complete", state.time)
-                break
-            run.sent[k] = self._robot.send(row)
-            self._recorder.record(state, row, run.sent[k], desired[k], timing(self._robot))
-            state = self._robot.read()
+        begin = self._robot.read().time
+        self._recorder.event("info", f"run {number}: begins", begin)
+        row = itertools.count()
+
+        def note(state: State, sent: Array) -> None:
+            k = next(row)
+            self._recorder.record(state, rows[k], sent, desired[k], timing(self._robot))
+            self._show(state.time - begin, desired[k] - state.position)
+
+        done = run(self._robot, Rows(rows), (len(rows) - 1) * self._robot.info.period, [note])
+        self._recorder.event("info", f"run {number}: complete", float(done.motion.time[-1]))
+        return done
+
+
+def _keep(played: Run, done: controller.Run) -> None:
+    """Note what happened in a run, as far as it went."""
+    played.time[: len(done.motion.time)] = done.motion.time - done.motion.time[0]
+    played.position[: len(done.motion.position)] = done.motion.position
+    played.sent[: len(done.sent)] = done.sent

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.controllers import Learned, Motion
+from pliant.controllers import Learned, Motion, Rows, periods
 from pliant.controllers.trial import JointTrials
 from pliant.envs.rendering import OffscreenRenderer, RenderingError
 from pliant.envs.simulation import SimulatedRobot
+from pliant.envs.simulation.holding import TrialStart
 from pliant.errors import MissingExtraError
 from pliant.files import write_bytes
 from pliant.hardware.robot import Array
@@ -74,20 +75,28 @@ def _robustness_figure(report: Report, metrics: dict[str, Any]) -> None:
         )
 
 
-def _film(robot: SimulatedRobot, command: Array, renderer: OffscreenRenderer) -> list[NDArray[np.uint8]]:
+def _film(
+    robot: SimulatedRobot, start: TrialStart, command: Array, renderer: OffscreenRenderer
+) -> list[NDArray[np.uint8]]:
     """Pictures of a motion, evenly spaced in time."""
     marks = set(np.linspace(0, len(command) - 1, _FRAMES).astype(int).tolist())
-    frames = []
+    frames: list[NDArray[np.uint8]] = []
     with robot:
-        for k, row in enumerate(command):
-            robot.send(row)
+        robot.reset(position=start.position, command=start.command, settled=start.settled)
+        for k, _ in enumerate(periods(robot, Rows(command), len(command) * robot.info.period)):
             if k in marks:
                 frames.append(renderer.render(robot.data))
     return frames
 
 
 def write_report(
-    folder: Path, robot: SimulatedRobot, learned: Learned, motion: Motion, metrics: dict[str, Any], pictures: bool
+    folder: Path,
+    robot: SimulatedRobot,
+    learned: Learned,
+    motion: Motion,
+    metrics: dict[str, Any],
+    start: TrialStart,
+    pictures: bool,
 ) -> Path | None:
     """Write `report.html`; returns its path, or None (and says so) where the extra `report` is missing."""
     assert learned.best is not None
@@ -98,7 +107,7 @@ def write_report(
     )
     try:
         if pictures:
-            _add_pictures(report, robot, learned, folder)
+            _add_pictures(report, robot, learned, start, folder)
         report.heading("Error")
         _error_figure(report, learned, metrics, robot.info.joints)
         report.heading("Motion")
@@ -121,14 +130,16 @@ def write_report(
     return report.save(folder / "report.html")
 
 
-def _add_pictures(report: Report, robot: SimulatedRobot, learned: Learned, folder: Path) -> None:
+def _add_pictures(
+    report: Report, robot: SimulatedRobot, learned: Learned, start: TrialStart, folder: Path
+) -> None:
     """First and best trial side by side, as an animation (also `motion.webp`) and as a strip."""
     assert learned.best is not None
     trials = JointTrials(robot)
     first, best = (trials.robot_command(trial.command) for trial in (learned.history[0], learned.best))
     try:
         with OffscreenRenderer(robot.model, width=300, height=340, shadows=False) as renderer:
-            films = [_film(robot, command, renderer) for command in (first, best)]
+            films = [_film(robot, start, command, renderer) for command in (first, best)]
     except RenderingError as error:
         report.text(f"No pictures: {error}")
         return

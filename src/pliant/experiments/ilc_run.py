@@ -10,13 +10,13 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from pliant.conf.build import build
-from pliant.controllers import FeedForward, IterativeLearning, Learned, Motion, sample
+from pliant.controllers import FeedForward, IterativeLearning, Learned, Motion, desired_motion
 from pliant.controllers.trial import JointTrials
-from pliant.envs.description import described
-from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.description import RobotDescription, described
 from pliant.envs.robustness import Perturbation, replay
 from pliant.envs.simulation import SimulatedRobot
-from pliant.errors import ConfigurationError, RobotError
+from pliant.envs.simulation.holding import TrialStart, link_ranges, trial_start
+from pliant.errors import RobotError
 from pliant.hardware.robot import Array
 
 _STATE = "learner.npz"
@@ -29,6 +29,8 @@ class LearnedMotion(NamedTuple):
     motion: Motion
     """What was to be learned."""
     learned: Learned
+    begin: TrialStart
+    """Where each trial began."""
     metrics: dict[str, Any]
 
 
@@ -41,29 +43,30 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
         console: shows every trial.
 
     Raises:
-        ConfigurationError: the trajectory is for another number of joints.
+        PliantError: the trajectory is not one of this robot, or begins where nothing holds it; see
+            `desired_motion` and `trial_start`.
         RobotError: nothing was learned.
     """
     started = time.perf_counter()
     description = described(config.robot)
     robot = description.simulated()
-    motion = sample(build(config.trajectory, "trajectory"), robot.info.period)
-    if motion.position.shape[1] != len(robot.info.joints):
-        raise ConfigurationError(
-            f"the trajectory moves {motion.position.shape[1]} joints, robot {robot.info.name!r} has "
-            f"{len(robot.info.joints)} ({', '.join(robot.info.joints)})."
-        )
+    stops = link_ranges(robot.compiled)
+    motion = desired_motion(build(config.trajectory, "trajectory"), robot.info, ranges=stops)
     options = config.learning
     with robot:
         trials = _TimedTrials(robot, options.columns)
+        begin = trial_start(robot.compiled, motion.position[0], trials.columns)
+        robot.reset(position=begin.position, command=begin.command, settled=begin.settled)
+        law = build(config.ilc, "ilc")
         learning = IterativeLearning(
-            build(config.ilc, "ilc"),
+            law,
             motion,
             trials,
             options.tolerance,
             options.max_iterations,
             trials.low,
             trials.high,
+            law.initial(motion.position) + begin.lift,
         )
         if options.resume is not None:
             learning.load(Path(options.resume) / _STATE)
@@ -81,6 +84,7 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
         "best_iteration": learned.best.iteration,
         "max_error_rad": learned.best.max_error,
         "rms_error_rad": learned.best.rms,
+        "start_error_rad": float(np.abs(learned.best.error[0]).max()),
         "max_error_per_iteration": [trial.max_error for trial in learned.history],
         "robot": robot.info.name,
         "joints": robot.info.parameters,
@@ -91,11 +95,9 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
     }
     start = time.perf_counter()
     perturbation = build(config.robustness, "robustness")
-    metrics["robustness"] = _robustness(
-        perturbation, description.model, robot.info.period, command, motion.position
-    )
+    metrics["robustness"] = _robustness(perturbation, description, command, motion.position, begin)
     metrics["robustness_seconds"] = time.perf_counter() - start
-    return LearnedMotion(robot, motion, learned, metrics)
+    return LearnedMotion(robot, motion, learned, begin, metrics)
 
 
 class _TimedTrials(JointTrials):
@@ -129,12 +131,17 @@ def _learn(learning: IterativeLearning, state: Path, console: Console) -> Learne
 
 
 def _robustness(
-    perturbation: Perturbation, model: RobotModel, period: float, command: Array, desired: Array
+    perturbation: Perturbation,
+    description: RobotDescription,
+    command: Array,
+    desired: Array,
+    start: TrialStart,
 ) -> dict[str, Any]:
     """Replay on perturbed robots; returns the statistics of their largest errors and the errors themselves."""
     if perturbation.robots == 0:
         return {}
-    errors = np.abs(replay(model, period, command[:-1], perturbation) - desired).max(axis=(1, 2))
+    played = replay(description.model, description.period, command[:-1], perturbation, start)
+    errors = np.abs(played - desired).max(axis=(1, 2))
     return {
         **asdict(perturbation),
         "max_error_rad": [float(e) for e in errors],

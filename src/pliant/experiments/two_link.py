@@ -8,9 +8,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from pliant.controllers.checks import Array, finite_array, positive
+from pliant.controllers.controller import Controller
 from pliant.controllers.joint_pid import JointPID
 from pliant.controllers.paths import Circle, joint_trajectory
-from pliant.controllers.policies.controlled import Controller
 from pliant.controllers.trajectories import MinimumJerk, Trajectory
 from pliant.controllers.two_link import Elbow, TwoLinkArm
 from pliant.envs.models.two_link import soft_joints, two_link
@@ -75,7 +75,7 @@ _SETTINGS = tuple(Setting(soft, vertical) for soft in (False, True) for vertical
 
 
 @dataclass(frozen=True, eq=False)
-class _MotorAngles:
+class _MotorAngles(Controller):
     """Where soft joints' motors stand, (2,), rad, for spring, damper and feedback to be the rigid joints' law."""
 
     feedback: JointPID

@@ -6,12 +6,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pliant.controllers import FeedForward, sample
+from pliant.controllers import Controller, FeedForward, desired_motion
 from pliant.controllers.trajectories import Trajectory
 from pliant.controllers.trial import JointTrials
 from pliant.envs.env import PliantEnv
 from pliant.envs.movement import Movement, OpenLoop
 from pliant.envs.simulation import SimulatedRobot
+from pliant.envs.simulation.holding import link_ranges, trial_start
 from pliant.errors import ConfigurationError
 from pliant.hardware.robot import Array, Channel, State
 
@@ -109,13 +110,10 @@ def demonstration(channels: tuple[Channel, ...], time: float) -> Array:
 
 
 @dataclass(frozen=True)
-class Demonstration:
+class Demonstration(Controller):
     """Commands the demonstration, whatever the robot does."""
 
     channels: tuple[Channel, ...]
-
-    def reset(self, state: State) -> None:
-        """Nothing to forget."""
 
     def update(self, state: State, t: float) -> Array:
         """Return the command at time t."""
@@ -129,25 +127,22 @@ def demonstration_movement(robot: SimulatedRobot) -> Movement:
 
 
 def trajectory_movement(robot: SimulatedRobot, trajectory: Trajectory) -> Movement:
-    """A robot that gets a trajectory as the first reference of each joint, the others at rest.
+    """The first trial of `pliant ilc`: the trajectory as the first reference of each joint, the others at rest.
 
     Raises:
-        ConfigurationError: the trajectory is for another number of joints.
+        ShapeError, MismatchError, OutOfBoundsError: the trajectory is not one of this robot, or begins where
+            nothing holds it; see `desired_motion` and `trial_start`.
     """
-    motion = sample(trajectory, robot.info.period)
-    if motion.position.shape[1] != len(robot.info.joints):
-        raise ConfigurationError(
-            f"the trajectory moves {motion.position.shape[1]} joints, robot {robot.info.name!r} has "
-            f"{len(robot.info.joints)} ({', '.join(robot.info.joints)})."
-        )
-    return _open_loop(robot, JointTrials(robot).robot_command(motion.position))
+    trials = JointTrials(robot)
+    motion = desired_motion(trajectory, robot.info, ranges=link_ranges(robot.compiled))
+    start = trial_start(robot.compiled, motion.position[0], trials.columns)
+    return OpenLoop(
+        robot, trials.robot_command(motion.position + start.lift), position=start.position, before=start.command
+    )
 
 
 def feedforward_movement(robot: SimulatedRobot, feedforward: FeedForward) -> Movement:
-    """What was learned, replayed; raises `MismatchError` on a robot that it does not fit."""
-    return _open_loop(robot, feedforward.arranged(robot.info).command)
-
-
-def _open_loop(robot: SimulatedRobot, rows: Array) -> OpenLoop:
-    """A robot that stands under the first command until the motion begins."""
-    return OpenLoop(robot, rows, before=rows[0])
+    """What was learned, from where its motion begins; raises `MismatchError` on a robot that it does not fit."""
+    learned = feedforward.arranged(robot.info)
+    begin = None if learned.desired is None else learned.desired[0]
+    return OpenLoop(robot, learned.command, position=begin, before=learned.command[0])

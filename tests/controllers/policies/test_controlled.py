@@ -3,14 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pliant.controllers import JointPID, Step
+from pliant.controllers import Controller, JointPID, Step
 from pliant.controllers.policies import ControllerPolicy
 from pliant.controllers.policy import to_command
 from pliant.errors import MismatchError, ShapeError
 from pliant.hardware.robot import Channel
 
 
-class Noting:
+class Noting(Controller):
     """Commands what it saw, and remembers it."""
 
     def __init__(self):
@@ -38,6 +38,25 @@ def test_the_controller_sees_what_is_observed_at_its_own_time(info):
     assert (state.position, state.velocity, state.torque) == ([0.5], [-2.0], [1.5])
     np.testing.assert_array_equal(state.command, [0.25, np.nan])
     assert np.isnan(state.stiffness).all()
+
+
+def test_the_command_in_force_is_not_the_measurement_of_the_same_name(info):
+    """A rigid joint is measured and commanded its position: both are observed as `joint/position`."""
+    column = Channel("joint/position", "rad", -1.57, 1.57)
+    seen = (*info.observations[:3], column, info.observations[4])
+    controller = Noting()
+    controller.update = lambda state, t: controller.updates.append((state, t)) or [0.0]
+    ControllerPolicy(controller, replace(info, observations=seen, actions=(column,)))([0.005, 0.0, 0.0, 0.5, 0.7])
+    state = controller.updates[0][0]
+    assert (state.position, state.command) == ([0.005], [0.5])
+
+
+def test_a_command_in_force_that_is_not_observed_is_unknown_not_measured(info):
+    column = Channel("joint/position", "rad", -1.57, 1.57)
+    controller = Noting()
+    controller.update = lambda state, t: controller.updates.append((state, t)) or [0.0]
+    ControllerPolicy(controller, replace(info, actions=(column,)))(SEEN)
+    assert np.isnan(controller.updates[0][0].command).all()
 
 
 def test_an_episode_begins_with_a_reset_at_its_first_observation(info):

@@ -534,3 +534,29 @@ def test_in_lock_step_nobody_waits(far, robot):
         robot.send([0, 0])
     assert robot.read().time == pytest.approx(50 * 0.02)
     assert time.monotonic() - start < 1.0
+
+
+# Its condition
+
+
+def test_the_condition_of_every_servo_is_told_in_words_and_units(far, robot):
+    robot.connect()
+    far[1]["present_temperature"] = 41
+    far[2]["present_input_voltage"] = 118
+    far[2]["hardware_error_status"] = 0b100
+    found = robot.diagnostics()
+    assert found["servos"]["1"]["temperature_celsius"] == 41
+    assert found["servos"]["2"]["voltage_v"] == pytest.approx(11.8)
+    assert found["servos"]["2"]["errors"] == ["overheating"]
+    assert [servo["joint"] for servo in found["servos"].values()] == ["base", "tip"]
+    assert found["fault"] == ""
+    assert {"overruns", "worst_lateness_s", "retries", "damaged"} <= set(found)
+
+
+def test_a_silent_servo_has_no_condition_and_a_closed_bus_no_servos(far, robot):
+    assert robot.diagnostics()["servos"] == {}
+    robot.connect()
+    far[2].dead = True
+    found = robot.diagnostics()["servos"]
+    assert found["2"] == {"temperature_celsius": None, "voltage_v": None, "errors": None, "joint": "tip"}
+    assert found["1"]["errors"] == []
