@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from pliant.controllers import FeedForward, Playback
 from pliant.errors import (
+    ConfigurationError,
     FileFormatError,
     MismatchError,
     MissingFileError,

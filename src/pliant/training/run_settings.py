@@ -147,9 +147,11 @@ def nodes_of_run(folder: Path) -> dict[str, Any]:
 
 
 def _loaded(file: Path) -> Any:
+    import yaml
+
     try:
         return OmegaConf.to_container(OmegaConf.load(file), resolve=True)
-    except (OSError, ValueError, OmegaConfBaseException) as error:
+    except (OSError, ValueError, yaml.YAMLError, OmegaConfBaseException) as error:
         raise FileFormatError(f"{file} cannot be read: {' '.join(str(error).split())}.") from error
 
 
