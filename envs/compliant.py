@@ -120,7 +120,7 @@ class CompliantEnv(PliantEnv):
         """Make the environment.
 
         Args:
-            task: "track", "reach" or a configured task.
+            task: a name in `pliant.envs.tasks.TASKS` or a configured task.
             law: compliance law of every joint; None: the environment's own.
             mode: operation mode of every joint; None: the environment's own.
             parameters: of the law, by name, or the name of a parameter set; None: the environment's own.
@@ -157,14 +157,15 @@ class CompliantJointEnv(CompliantEnv):
 
     | i | observation | low | high | unit |
     |---|---|---|---|---|
-    | 0 | `joint/position` | −π | π | rad |
-    | 1 | `joint/velocity` | −20 | 20 | rad/s |
-    | 2 | `joint/torque`, of the drive on the link | −10 | 10 | N·m |
-    | 3 | `joint/equilibrium` in force | −1.57 | 1.57 | rad |
-    | 4 | `joint/preset` in force | −0.8 | 0.8 | rad |
-    | 5 | `joint/desired_position` at the end of the coming period (task `track`) | −π | π | rad |
-    | 6 | `joint/desired_velocity` likewise (task `track`) | −20 | 20 | rad/s |
-    | 5 | `joint/goal` (task `reach`) | −π | π | rad |
+    | 0 | `joint/position` | the signal's | the signal's | rad |
+    | 1 | `joint/velocity` | the signal's | the signal's | rad/s |
+    | 2 | `joint/torque`, of the drive on the link | the signal's | the signal's | N·m |
+    | 3 | `joint/equilibrium_command`, in force | −1.57 | 1.57 | rad |
+    | 4 | `joint/preset_command`, in force | −0.8 | 0.8 | rad |
+    | 5 | `joint/desired_position` at the end of the coming period (task `track`) | the signal's | the signal's |
+    rad |
+    | 6 | `joint/desired_velocity` likewise (task `track`) | the signal's | the signal's | rad/s |
+    | 5 | `joint/goal` (task `reach`) | the signal's | the signal's | rad |
 
     ## Rewards, start, end
     See the tasks, `pliant.envs.tasks.Track` and `Reach`.
@@ -194,13 +195,14 @@ class CompliantArm2Env(CompliantEnv):
 
     | i | observation | low | high | unit |
     |---|---|---|---|---|
-    | 0, 1 | `position` | −π | π | rad |
-    | 2, 3 | `velocity` | −20 | 20 | rad/s |
-    | 4, 5 | `torque`, of the drive on the link | −10 | 10 | N·m |
-    | 6–9 | the references in force, as under actions | as there | as there | rad |
-    | 10, 11 | `desired_position` at the end of the coming period (task `track`) | −π | π | rad |
-    | 12, 13 | `desired_velocity` likewise (task `track`) | −20 | 20 | rad/s |
-    | 10, 11 | `goal` (task `reach`) | −π | π | rad |
+    | 0, 1 | `position` | the signal's | the signal's | rad |
+    | 2, 3 | `velocity` | the signal's | the signal's | rad/s |
+    | 4, 5 | `torque`, of the drive on the link | the signal's | the signal's | N·m |
+    | 6–9 | the references in force, `…_command`, as under actions | as there | as there | rad |
+    | 10, 11 | `desired_position` at the end of the coming period (task `track`) | the signal's | the signal's |
+    rad |
+    | 12, 13 | `desired_velocity` likewise (task `track`) | the signal's | the signal's | rad/s |
+    | 10, 11 | `goal` (task `reach`) | the signal's | the signal's | rad |
 
     ## Rewards, start, end
     See the tasks, `pliant.envs.tasks.Track` and `Reach`.

@@ -1,21 +1,34 @@
 """The textbooks' planar arm of two links, driven by torques, as an environment."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from pliant.controllers.two_link import TwoLinkArm
 from pliant.envs.compliant import JointOptions
 from pliant.envs.env import PliantEnv
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.models.two_link import torque_joints, two_link
-from pliant.envs.tasks.planar import PlanarTask
-from pliant.envs.tasks.reach_point import ReachPoint
-from pliant.envs.tasks.track_path import TrackPath
+from pliant.envs.tasks import PlanarKinematics, ReachPose, Task, TrackPath
+from pliant.envs.tasks.goals import Ring
 from pliant.errors import unknown_name
 from pliant.hardware.robot import Robot
 
-PLANAR_TASKS: dict[str, type[PlanarTask]] = {"reach": ReachPoint, "track": TrackPath}
+PLANAR_TASKS: dict[str, Callable[..., Task]] = {"reach": lambda: planar_reach(), "track": TrackPath}
 """The tasks by the names that `gymnasium.make` takes."""
+
+
+def planar_reach(*, nearest: float = 0.5, farthest: float = 1.8, **settings: Any) -> ReachPose:
+    """Return `ReachPose` for the tip: goals are spread evenly over a ring, and the arm starts near hanging down.
+
+    Args:
+        nearest: least distance of a goal from the shoulder, m.
+        farthest: largest, m.
+        settings: of `ReachPose` otherwise.
+    """
+    usual = {"start": (-math.pi / 2, 0.0), "spread": 0.1, "goal": Ring(nearest=nearest, farthest=farthest)}
+    return ReachPose(axes="xz", **{**usual, **settings})
 
 
 @dataclass(frozen=True)
@@ -26,14 +39,14 @@ class TwoLinkOptions(JointOptions):
     damping: float | None = None
     torque_limit: float | None = None
 
-    def arm(self, robot: Robot | Mapping[str, Any] | None, task: PlanarTask) -> Robot:
-        """The arm that the task describes, or a robot in its place; errors of `JointOptions.robot`."""
+    def arm(self, robot: Robot | Mapping[str, Any] | None, shape: TwoLinkArm) -> Robot:
+        """An arm of that shape as described, or a robot in its place; errors of `JointOptions.robot`."""
 
         def build() -> RobotModel:
             return two_link(
                 torque_joints(60.0 if self.torque_limit is None else self.torque_limit),
-                lengths=(task.arm.l1, task.arm.l2),
-                masses=(task.arm.m1, task.arm.m2),
+                lengths=(shape.l1, shape.l2),
+                masses=(shape.m1, shape.m2),
                 vertical=self.vertical is not False,
                 damping=0.0 if self.damping is None else self.damping,
             )
@@ -41,23 +54,19 @@ class TwoLinkOptions(JointOptions):
         return self.robot(robot, build)
 
 
-def as_planar_task(task: str | PlanarTask, torque_limit: float | None = None) -> PlanarTask:
-    """Return a task from its name, observing torques up to the arm's limit (N·m), or as it is.
-
-    Raises:
-        UnknownNameError: no such task.
-    """
-    if isinstance(task, PlanarTask):
+def as_planar_task(task: str | Task) -> Task:
+    """Return a task from its name or as it is; raise `UnknownNameError` otherwise."""
+    if isinstance(task, Task):
         return task
     if not isinstance(task, str) or task not in PLANAR_TASKS:
         raise unknown_name("task", task, PLANAR_TASKS, "the two-link arm")
-    return PLANAR_TASKS[task]() if torque_limit is None else PLANAR_TASKS[task](torque_limit=torque_limit)
+    return PLANAR_TASKS[task]()
 
 
 class TwoLinkArmEnv(PliantEnv):
     """Two rods of 1 m and 1 kg in a plane, driven by torques: `pliant/TwoLinkArm-v0`.
 
-    The arm's lengths and masses are those of the task's `arm`. Angles: q1 of the first rod from +x towards the
+    Angles: q1 of the first rod from +x towards the
     second axis of the plane (up; y where the arm lies), q2 of the second rod from the first.
 
     ## Action space
@@ -73,23 +82,28 @@ class TwoLinkArmEnv(PliantEnv):
 
     | i | observation | low | high | unit |
     |---|---|---|---|---|
-    | 0, 1 | `position` | −4π | 4π | rad |
-    | 2, 3 | `velocity` | −20 | 20 | rad/s |
-    | 4, 5 | `torque`, of the drive on the link | −60 | 60 | N·m |
-    | 6, 7 | the torques in force, as under actions | −60 | 60 | N·m |
-    | 8, 9 | `tip/x`, `tip/z`: the end-effector, from the shoulder | −2 | 2 | m |
-    | 10, 11 | `goal/x`, `goal/z` (task `reach`) | −2 | 2 | m |
-    | 10, 11 | `desired/x`, `desired/z` at the end of the coming period (task `track`) | −2 | 2 | m |
-    | 12, 13 | `desired_velocity/x`, `desired_velocity/z` likewise (task `track`) | −5 | 5 | m/s |
+    | 0, 1 | `position` | −∞ | ∞ | rad |
+    | 2, 3 | `velocity` | −∞ | ∞ | rad/s |
+    | 4, 5 | `torque`, of the drive on the link | −∞ | ∞ | N·m |
+    | 6, 7 | the torques in force, `torque_command`, as under actions | −60 | 60 | N·m |
+    | 8, 9 | `tip/position_x`, `tip/position_z`: the end effector, from the shoulder | −2 | 2 | m |
+    | 10, 11 | `goal/position_x`, `goal/position_z` (task `reach`) | −2 | 2 | m |
+    | 10, 11 | `desired/position_x`, `_z` at the end of the coming period (task `track`) | −2 | 2 | m |
+    | 12, 13 | `desired/velocity_x`, `_z` likewise (task `track`) | −∞ | ∞ | m/s |
+
+    Points are (x, z) from the shoulder in the arm's plane: z is the height where the arm is upright, and the
+    world's y where it lies.
 
     ## Rewards, start, end
-    See the tasks, `pliant.envs.tasks.reach_point.ReachPoint` and `pliant.envs.tasks.track_path.TrackPath`.
+    See the tasks, `pliant.envs.tasks.ReachPose` and `TrackPath`.
     """
 
     def __init__(
         self,
-        task: str | PlanarTask = "reach",
+        task: str | Task = "reach",
         *,
+        arm: TwoLinkArm | None = None,
+        elbow: Literal["up", "down"] = "up",
         vertical: bool | None = None,
         damping: float | None = None,
         torque_limit: float | None = None,
@@ -102,10 +116,12 @@ class TwoLinkArmEnv(PliantEnv):
         """Make the environment.
 
         Args:
-            task: "reach", "track" or a configured `ReachPoint` or `TrackPath`.
+            task: "reach", "track" or a configured task, such as `planar_reach` or `TrackPath`.
+            arm: its lengths and masses; None: 1 m and 1 kg each.
+            elbow: the solution of the inverse kinematics in which the joints start on a path.
             vertical: whether the arm moves in a vertical plane, with gravity; None: it does.
             damping: viscous friction of each joint, N·m·s/rad; None: 0.
-            torque_limit: N·m; None: 60. Also the bound of observed torques, where the task is given by its name.
+            torque_limit: N·m; None: 60.
             period: time from one action to the next, s; None: 0.02.
             robot: options of `SimulatedRobot` (noise, delays, …) by name; or any robot with two joints, real or
                 simulated, that takes the place of this one.
@@ -117,6 +133,7 @@ class TwoLinkArmEnv(PliantEnv):
             UnknownNameError: no such task or option.
             OutOfBoundsError, ConfigurationError: a value out of bounds, or values that do not go together.
         """
-        planar = as_planar_task(task, torque_limit)
+        kinematics = PlanarKinematics(TwoLinkArm() if arm is None else arm, elbow)
         options = TwoLinkOptions(period=period, vertical=vertical, damping=damping, torque_limit=torque_limit)
-        super().__init__(options.arm(robot, planar), planar, render_mode, width=width, height=height)
+        made, planar = options.arm(robot, kinematics.arm), as_planar_task(task)
+        super().__init__(made, planar, render_mode, kinematics=kinematics, width=width, height=height)

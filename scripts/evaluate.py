@@ -43,7 +43,7 @@ def job(config: DictConfig) -> float:
     found = {name: summary(episodes) for name, episodes in conditions.items()}
     metrics = {
         "policy": str(config.policy),
-        "task": str(config.task._target_).rpartition(".")[2],
+        "task": str(config.task.name),
         "seed": int(config.seed),
         **found[AS_BUILT],
         **{f"{name}_randomised": value for name, value in found.get(RANDOMISED, {}).items()},

@@ -83,7 +83,7 @@ def finish(config: DictConfig, training: Any, robot: str, reason: str, settings:
     metrics = {
         "reason": reason,
         "robot": robot,
-        "task": str(config.task._target_).rpartition(".")[2],
+        "task": str(config.task.name),
         "algorithm": str(config.algo._target_).rpartition(".")[2],
         "seed": int(config.seed),
         "steps": training.learner.steps,

@@ -52,7 +52,7 @@ class ControllerPolicy(Policy):
                 f"{info.robot!r} does not observe. Observed: {', '.join(seen)}."
             )
         self._measured = [seen.index(name) for name in wanted]
-        self._commanded = _positions([channel.name for channel in info.actions], seen)
+        self._commanded = _positions([f"{channel.name}_command" for channel in info.actions], seen)
         self._period_number = 0
 
     def reset(self) -> None:

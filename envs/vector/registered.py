@@ -26,7 +26,7 @@ def many(single: Callable[..., PliantEnv]) -> Callable[..., PliantVectorEnv]:
     def make(num_envs: int = 1, **options: Any) -> PliantVectorEnv:
         own = {name: options.pop(name) for name in _OWN if name in options}
         one = single(**options)
-        return PliantVectorEnv(one.robot, one.task.task, num_envs, **own)
+        return PliantVectorEnv(one.robot, one.task.task, num_envs, one.task.kinematics, **own)
 
     return make
 

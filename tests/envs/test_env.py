@@ -123,6 +123,7 @@ def test_the_checker_of_gymnasium_finds_nothing(name, task):
     env = gymnasium.make(name, task=task)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*observation space m.*infinity")  # a signal without bounds
         check_env(env.unwrapped, skip_render_check=True)  # the viewer needs a display
         env.reset(seed=1)
         env.step(env.action_space.sample())
@@ -447,9 +448,18 @@ def test_the_table_of_observations_is_true(name, task):
             channel = env.observations[i]
             checked.add(i)
             assert channel.unit == unit
+            joint, _, quantity = channel.name.partition("/")
             if low == "as there":
-                assert channel in env.actions
+                action = env.actions[
+                    [action.name for action in env.actions].index(channel.name[: -len("_command")])
+                ]
+                assert (channel.low, channel.high) == (action.low, action.high)
                 continue
-            assert channel.name.endswith("/" + what.split("`")[1].rpartition("/")[2])
+            assert quantity == what.split("`")[1].rpartition("/")[2]
+            if low == "the signal's":
+                like = {"goal": "position"}.get(quantity, quantity.removeprefix("desired_"))
+                signal = env.robot.info.signals[env.robot.info.signal(f"{joint}/{like}")]
+                assert (channel.low, channel.high) == (signal.low, signal.high)
+                continue
             assert (channel.low, channel.high) == (number(low), number(high))
     assert checked == set(range(len(env.observations)))

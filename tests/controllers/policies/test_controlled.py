@@ -40,6 +40,23 @@ def test_the_controller_sees_what_is_observed_at_its_own_time(info):
     assert np.isnan(state.stiffness).all()
 
 
+def test_the_command_in_force_is_not_the_quantity_of_its_name(info):
+    """A joint that is commanded positions: what it measures is one thing, what was commanded another."""
+    positions = replace(info, actions=(Channel("joint/position", "rad", -1.57, 1.57),))
+    controller = Noting()
+    named = replace(
+        positions,
+        observations=tuple(
+            replace(c, name="joint/position_command") if c.name == "joint/equilibrium_command" else c
+            for c in info.observations
+        ),
+    )
+    with pytest.raises(ShapeError):  # Noting commands two columns
+        ControllerPolicy(controller, named)(SEEN)
+    state = controller.updates[0][0]
+    assert (state.position[0], state.command[0]) == (0.5, 0.25)
+
+
 def test_an_episode_begins_with_a_reset_at_its_first_observation(info):
     controller = Noting()
     policy = ControllerPolicy(controller, info)

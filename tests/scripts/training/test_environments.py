@@ -1,5 +1,3 @@
-import dataclasses
-
 import gymnasium
 import numpy as np
 import pytest
@@ -9,6 +7,8 @@ from stable_baselines3 import PPO
 
 from pliant.conf.build import LEARNED, build
 from pliant.envs.compliant import CompliantJointEnv
+from pliant.envs.tasks import TASKS
+from pliant.envs.two_link_arm import planar_reach
 from pliant.errors import ConfigurationError, UnknownNameError
 from pliant.scripts._environments import make_environment, offered, vector_environments
 
@@ -134,25 +134,54 @@ def test_time_is_bootstrapped_from_the_last_observation_and_an_end_is_not(tolera
         assert (infos[k]["terminal_observation"] != model.rollout_buffer.observations[(k + 1) % 2, 0]).any()
 
 
+@pytest.mark.parametrize("task", [*TASKS, "reach_point"])
+def test_the_configuration_of_a_task_is_the_task_as_it_is(task):
+    made = planar_reach() if task == "reach_point" else TASKS[task]()
+    assert build(configured(f"task={task}").task, "task", LEARNED) == made
+
+
 @pytest.mark.parametrize(
     ("env", "task"),
     [
-        ("joint", "reach"),
-        ("joint", "track"),
         ("arm2", "throw"),
         ("two_link", "reach_point"),
+        ("two_link", "reach_pose"),
         ("two_link", "track_path"),
     ],
 )
-def test_the_configuration_of_a_task_is_the_task_as_it_is(env, task):
-    config = configured(f"env={env}", f"task={task}")
-    built = build(config.task, "task")
-    for field in dataclasses.fields(built):
-        ours, default = getattr(built, field.name), getattr(type(built)(), field.name)
-        if dataclasses.is_dataclass(default):
-            ours, default = repr(ours), repr(default)
-        assert ours == default, field.name
-    assert offered(make_environment(config)).period == 0.02
+def test_a_task_that_fits_the_robot_makes_an_environment(env, task):
+    made = make_environment(configured(f"env={env}", f"task={task}"))
+    assert offered(made).period == 0.02
+    made.reset(seed=0)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["task.rewards.smoothness.term=action_rat"], r"reward term 'action_rat'.*Did you mean 'action_rate'"),
+        (["+task.rewards.distance.wieght=2"], r"setting 'wieght' in reward 'distance' of task 'reach'.*'weight'"),
+        (["+task.tolerence=0.1"], r"setting 'tolerence' in task 'reach'.*Did you mean 'tolerance'"),
+        (["task.observations.joints.names=['*/temperature']"], r"signal '\*/temperature' in robot 'rig1'"),
+        (
+            ["task=walk"],
+            r"signal 'base/orientation_\*' in robot 'rig1', which measure 'local_velocity' of task 'walk'",
+        ),
+        (["task=press"], r"signal 'wrist/force_z'"),
+        (["task.rewards.distance=null"], None),
+    ],
+)
+def test_terms_are_changed_and_wrong_ones_named(overrides, message):
+    if message is None:
+        assert "reward_distance" not in make_environment(configured(*overrides)).unwrapped._terms
+        return
+    with pytest.raises(UnknownNameError, match=message):
+        make_environment(configured(*overrides))
+
+
+@pytest.mark.parametrize("term", ["os.getcwd", "pathlib:Path", "pliant.files.os.getcwd"])
+def test_terms_of_modules_that_are_not_trusted_are_refused_before_they_are_imported(term):
+    with pytest.raises(ConfigurationError, match="no trusted package"):
+        make_environment(configured(f"task.rewards.distance.term={term}"))
 
 
 @pytest.mark.parametrize(
