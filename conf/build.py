@@ -77,10 +77,13 @@ def _trusted(target: str, trusted: Sequence[str]) -> bool:
 
 
 def _targets(node: Any) -> Iterator[str]:
-    """Every `_target_` in nested settings."""
+    """Every `_target_` in nested settings, and every term of a task that is named by its import path."""
     if isinstance(node, dict):
         if "_target_" in node:
             yield str(node["_target_"])
+        term = node.get("term")
+        if isinstance(term, str) and ("." in term or ":" in term):
+            yield term.replace(":", ".")
         for value in node.values():
             yield from _targets(value)
     elif isinstance(node, list):

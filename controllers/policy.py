@@ -59,12 +59,12 @@ class PolicyInfo:
         return cls(robot.name, robot.joints, tuple(observations), tuple(actions), robot.period)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it in JSON's own types."""
+        """Return it in JSON's own types; a bound that is infinite is null."""
         return {
             "robot": self.robot,
             "joints": list(self.joints),
-            "observations": [vars(channel) for channel in self.observations],
-            "actions": [vars(channel) for channel in self.actions],
+            "observations": [_channel_to_json(channel) for channel in self.observations],
+            "actions": [_channel_to_json(channel) for channel in self.actions],
             "period": self.period,
             "origin": plain(self.origin),
         }
@@ -84,8 +84,8 @@ class PolicyInfo:
             return cls(
                 robot=str(data["robot"]),
                 joints=tuple(map(str, data["joints"])),
-                observations=tuple(Channel(**channel) for channel in data["observations"]),
-                actions=tuple(Channel(**channel) for channel in data["actions"]),
+                observations=tuple(map(_channel_from_json, data["observations"])),
+                actions=tuple(map(_channel_from_json, data["actions"])),
                 period=data["period"],
                 origin=dict(data["origin"]),
             )
@@ -93,6 +93,17 @@ class PolicyInfo:
             raise FileFormatError(
                 f"{where}: what it says of its observations and actions lacks {error}."
             ) from error
+
+
+def _channel_to_json(channel: Channel) -> dict[str, Any]:
+    bounds = {name: getattr(channel, name) for name in ("low", "high")}
+    return {**vars(channel), **{name: value if np.isfinite(value) else None for name, value in bounds.items()}}
+
+
+def _channel_from_json(data: Mapping[str, Any]) -> Channel:
+    unbounded: dict[str, Any] = {"low": -np.inf, "high": np.inf}
+    values: dict[str, Any] = {k: unbounded.get(k) if value is None else value for k, value in data.items()}
+    return Channel(**values)
 
 
 class Policy(ABC):

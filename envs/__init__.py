@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from pliant.envs.registration import register
 
 if TYPE_CHECKING:
-    from pliant.envs.compliant import CompliantArm2Env as CompliantArm2Env
-    from pliant.envs.compliant import CompliantJointEnv as CompliantJointEnv
+    from pliant.envs.description import RobotDescription as RobotDescription
+    from pliant.envs.description import describe as describe
     from pliant.envs.env import PliantEnv as PliantEnv
     from pliant.envs.models.robot_model import RobotModel as RobotModel
     from pliant.envs.models.robot_model import Start as Start
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from pliant.envs.vector import PliantVectorEnv as PliantVectorEnv
 
 _HOMES = {
-    "CompliantArm2Env": "compliant",
-    "CompliantJointEnv": "compliant",
     "PliantEnv": "env",
+    "RobotDescription": "description",
     "PliantVectorEnv": "vector",
     "Randomisation": "randomisation",
     "Reach": "tasks",
@@ -45,6 +44,7 @@ _HOMES = {
     "Task": "tasks",
     "Throw": "tasks",
     "Track": "tasks",
+    "describe": "description",
 }
 
 __all__ = [*_HOMES, "register"]

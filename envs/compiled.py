@@ -8,6 +8,18 @@ _callable: set[Callable[..., Any]] = set()
 """Functions that compiled ones may call."""
 
 
+def make_callable(function: Callable[..., Any]) -> None:
+    """Let compiled functions call a plain one, and the plain ones that it calls by name."""
+    from numba.extending import register_jitable
+
+    from pliant.actuators.law import plain_functions
+
+    for used in plain_functions(function):
+        if used not in _callable:
+            _callable.add(used)
+            register_jitable(used)
+
+
 @cache
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function at its first call, or load its machine code from the cache.
@@ -20,14 +32,12 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
             functions of the same file (a change in another one would leave old machine code in the cache).
     """
     from numba import njit
-    from numba.extending import register_jitable
 
     from pliant.actuators.cache import numba_cache
     from pliant.actuators.law import plain_functions
 
     for used in plain_functions(function)[1:]:
-        if used not in _callable:
-            _callable.add(register_jitable(used))
+        make_callable(used)
     with numba_cache() as caching:
         kernel: Callable[..., Any] = njit(cache=caching, error_model="numpy")(function)
     return kernel

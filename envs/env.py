@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.controllers.checks import positive
 from pliant.envs.rendering import RENDER_MODES, RobotView
-from pliant.envs.tasks.kernels import VERDICT
+from pliant.envs.tasks.kinematics import Kinematics
+from pliant.envs.tasks.row import VERDICT
 from pliant.envs.tasks.task import Observation, Task
 from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError
 from pliant.hardware.robot import Array, Robot, State
@@ -76,6 +77,7 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         render_mode: str | None = None,
         *,
         settle: float = 2.0,
+        kinematics: Kinematics | None = None,
         width: int = 640,
         height: int = 480,
     ) -> None:
@@ -86,6 +88,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
             task: what is asked of it.
             render_mode: None, "human" or "rgb_array"; the latter two need a simulated robot.
             settle: how long a robot that is not simulated is commanded to rest at a reset, s.
+            kinematics: where the robot's end effectors are, for tasks that need to know; None: the robot's own
+                `kinematics`, if it has any.
             width: of an image, pixels.
             height: of an image, pixels.
 
@@ -93,7 +97,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
             UnknownNameError: no such render mode.
             ConfigurationError: task or render mode do not go with the robot; see also `Task.on`.
         """
-        self.robot, self.task = robot, task.on(robot.info)
+        offered = getattr(robot, "kinematics", None) if kinematics is None else kinematics
+        self.robot, self.task = robot, task.on(robot.info, offered)
         self.actions, self.observations = self.task.actions, self.task.observations
         self.action_space = Box(-1.0, 1.0, (len(self.actions),), np.float32)
         self.observation_space = Box(*self.task.bounds, dtype=np.float32)
@@ -109,8 +114,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         if isinstance(robot, Instrumented):
             self._read = partial(robot.read_into, self._signals, self._command)
         self._observation, self._outcome = self._episodes.observation[0], self._episodes.outcome[0]
-        self._newest: Observation | None = None
-        """The newest observation of the episode that is going on; None while none is."""
+        self._going = False
+        """Whether an episode is going on."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -128,18 +133,16 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         super().reset(seed=seed)
         if options:
             raise ConfigurationError(f"reset takes no options; got {', '.join(map(repr, options))}.")
-        self._newest = None
+        self._going = False
         self._place(self.task.begin(self._episodes, 0, self.np_random))
         self._read()
         if not self.task.observe(self._episodes):
-            raise RobotError(
-                f"robot {self.robot.info.name!r} gives no reading of {self._missing()}, which the task observes."
-            )
-        self._newest = self._observation.copy()
+            raise RobotError(f"{self.task.trouble(self._episodes, 0)}, which the task observes.")
+        self._going = True
         if self.render_mode == "human":
             self.render()
         drawn = self.robot.parameters if isinstance(self.robot, Varied) else {}
-        return self._newest, {"parameters": drawn} if drawn else {}
+        return self._observation.copy(), {"parameters": drawn} if drawn else {}
 
     def step(self, action: ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Act for one period.
@@ -151,7 +154,7 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
             ShapeError, OutOfBoundsError: an action of the wrong shape or not finite. Nothing is sent.
             RobotError: no episode has begun, or it has ended: `reset` comes first.
         """
-        if self._newest is None:
+        if not self._going:
             raise RobotError("no episode is going on; call reset() first.")
         shape = action.shape if isinstance(action, np.ndarray) else np.shape(action)
         if shape != self._action.shape:
@@ -165,18 +168,16 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
             self._read()
         except RobotError as error:
             return self._fail(str(error))
-        self.task.judge(self._episodes)
-        if not self.task.observe(self._episodes):
-            return self._fail(f"robot {self.robot.info.name!r} gave no reading of {self._missing()}.")
+        if not self.task.judge(self._episodes):
+            return self._fail(f"{self.task.trouble(self._episodes, 0)}.")
         outcome = self._outcome.tolist()
         reward, success, terminated, truncated = outcome[-VERDICT:]
         info: dict[str, Any] = dict(zip(self._terms, outcome))  # noqa: B905 (the terms come first)
         info["is_success"] = success == 1.0
-        observation = self._observation.copy()
-        self._newest = None if terminated or truncated else observation
+        self._going = not (terminated or truncated)
         if self.render_mode == "human":
             self.render()
-        return observation, reward, terminated == 1.0, truncated == 1.0, info
+        return self._observation.copy(), reward, terminated == 1.0, truncated == 1.0, info
 
     def render(self) -> NDArray[np.uint8] | None:
         """Return an RGB image, (height, width, 3) uint8, or show the robot in a window (mode "human").
@@ -188,13 +189,13 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
 
     def close(self) -> None:
         """Stop and release the robot, and close the window."""
-        self._newest = None
+        self._going = False
         self.robot.stop()
         self.robot.close()
         if self._view is not None:
             self._view.close()
 
-    def _place(self, position: Array) -> None:
+    def _place(self, position: Array | None) -> None:
         """Bring the robot to the start of an episode."""
         try:
             self.robot.read()
@@ -212,17 +213,11 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self._signals[:] = state.signals
         self._command[:] = state.command
 
-    def _missing(self) -> str:
-        """Names of what was not read."""
-        seen = zip(self.observations, self._observation.tolist(), strict=True)
-        return ", ".join(channel.name for channel, value in seen if math.isnan(value))
-
     def _fail(self, reason: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """End the episode because the robot failed."""
-        observation, self._newest = self._newest, None
-        assert observation is not None
+        self._going = False
         self.robot.stop()
         penalty = -self.task.task.failure_penalty
         info: dict[str, Any] = dict.fromkeys(self._terms, 0.0)
         info |= {"reward_failure": penalty, "is_success": False, "failure": reason}
-        return observation.copy(), penalty, True, False, info
+        return self._observation.copy(), penalty, True, False, info

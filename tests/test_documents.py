@@ -57,6 +57,26 @@ def test_the_page_on_laws_runs_as_it_stands(tmp_path):
     run_python(build, tmp_path, PLIANT_TARGETS="mylaws")
 
 
+def test_the_page_on_tasks_of_ones_own_runs_as_it_stands(tmp_path):
+    terms, use = blocks("docs/own-task.md", "python")
+    assert len(terms.splitlines()) < 30
+    (tmp_path / "mytask.py").write_text(terms)
+    assert 0.0 < float(run_python(use, tmp_path)) <= 0.1
+    (config,) = blocks("docs/own-task.md", "yaml")
+    (tmp_path / "calm.yaml").write_text(config)
+    build = (
+        "from omegaconf import OmegaConf; from pliant.conf.build import LEARNED, build\n"
+        "import pliant.envs, gymnasium\n"
+        "task = build(OmegaConf.load('calm.yaml'), 'task', LEARNED)\n"
+        "env = gymnasium.make('pliant/CompliantArm2-v0', task=task); env.reset(seed=0)\n"
+        "print(sorted(env.step(env.action_space.sample())[-1]), env.unwrapped.observations[-1].name)"
+    )
+    expected = "['is_success', 'reward_slowness', 'reward_smoothness'] speed/largest\n"
+    assert run_python(build, tmp_path, PLIANT_TARGETS="mytask") == expected
+    with pytest.raises(AssertionError, match=r"'mytask\.largest_speed' is of no trusted package"):
+        run_python(build, tmp_path)
+
+
 def test_the_page_on_servos_runs_as_it_stands(tmp_path):
     (use,) = blocks("docs/servos.md", "python")
     angle = "data.joint('femur').qpos[0]"

@@ -41,7 +41,7 @@ class ControllerPolicy(Policy):
                 f"{info.robot!r} does not observe. Observed: {', '.join(seen)}."
             )
         self._measured = [seen.index(name) for name in wanted]
-        self._commanded = [_in_force(channel.name, seen, wanted) for channel in info.actions]
+        self._commanded = _positions([f"{channel.name}_command" for channel in info.actions], seen)
         self._period_number = 0
 
     def reset(self) -> None:
@@ -68,10 +68,6 @@ class ControllerPolicy(Policy):
         return State(time, position, velocity, torque, unknown, none, none, none, none, command)
 
 
-def _in_force(column: str, seen: Sequence[str], measured: Sequence[str]) -> int | None:
-    """Where a column's command in force is among the observations; None if it is not observed.
-
-    A joint that is commanded its position is measured and commanded under one name: the measurement comes first.
-    """
-    found = [k for k, name in enumerate(seen) if name == column][1 if column in measured else 0 :]
-    return found[0] if found else None
+def _positions(names: Sequence[str], among: Sequence[str]) -> list[int | None]:
+    """Where each name is, or None."""
+    return [among.index(name) if name in among else None for name in names]

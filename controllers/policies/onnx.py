@@ -103,9 +103,14 @@ def export_onnx(policy: SB3Policy, path: PathLike) -> float:
 
 
 def largest_difference(policy: SB3Policy, exported: OnnxPolicy, random: np.random.Generator) -> float:
-    """Return the largest difference in an action on random observations, in and out of bounds."""
-    low = np.array([channel.low for channel in policy.info.observations])
-    high = np.array([channel.high for channel in policy.info.observations])
+    """Return the largest difference in an action on random observations, in and out of bounds.
+
+    Where an observation has no bounds, they are ten standard deviations about the mean that learning saw, or ±10.
+    """
+    seen = policy.normalisation
+    low, high = np.array([(channel.low, channel.high) for channel in policy.info.observations]).T
+    mean, reach = (0.0, 10.0) if seen is None else (seen.mean, 10.0 * seen.deviation)
+    low, high = (np.where(np.isfinite(b), b, mean + side * reach) for b, side in ((low, -1.0), (high, 1.0)))
     share = random.uniform(0.0, 1.0, (_SAMPLES, len(low)))
     share[_SAMPLES // 2 :] = random.uniform(-9.5, 10.5, (_SAMPLES - _SAMPLES // 2, len(low)))
     observations = (low + (high - low) * share).astype(np.float32).astype(np.float64)

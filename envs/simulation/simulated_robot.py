@@ -4,7 +4,7 @@ import copy
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -24,6 +24,9 @@ from pliant.envs.simulation.signals import Sensing
 from pliant.envs.simulation.start import fill_histories
 from pliant.errors import ConfigurationError, RobotError, ShapeError, check_bounds, unknown_name
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
+
+if TYPE_CHECKING:
+    from pliant.envs.simulation.kinematics import ModelKinematics
 
 _INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
@@ -118,6 +121,7 @@ class SimulatedRobot(Robot):
         conditions = Conditions(command_delay, sensor_delay, position_noise, velocity_noise, torque_noise)
         self.compiled = compile_robot(model, period, conditions, randomisation, backend, signals, sensing)
         """What is fixed about it."""
+        self._end_effectors = dict(model.end_effectors)
         self._info, self._model, self._controls = self.compiled.info, self.compiled.model, self.compiled.controls
         self._low, self._high, self._rest = self._info.low, self._info.high, self._info.rest
         self._seed = seed
@@ -149,6 +153,13 @@ class SimulatedRobot(Robot):
     def parameters(self) -> dict[str, float]:
         """What the last reset drew, by name (`link1/mass`, `elbow/k1`, `command_delay`, …), in SI units."""
         return dict(zip(self.compiled.family.names, self._values, strict=False))
+
+    @property
+    def kinematics(self) -> "ModelKinematics":
+        """Where its end effectors are for given joint positions."""
+        from pliant.envs.simulation.kinematics import ModelKinematics
+
+        return ModelKinematics(self.compiled, self._end_effectors)
 
     def connect(self) -> None:
         """Put the robot at its start, with the noise seeded as at construction."""

@@ -1,20 +1,15 @@
 """Reach a posture and stay there."""
 
-import math
-from dataclasses import dataclass
-
-import numpy as np
-
-from pliant.controllers.checks import positive
-from pliant.controllers.trajectories import check_range
-from pliant.envs.compiled import compiled
-from pliant.envs.tasks.kernels import judge_reaching
-from pliant.envs.tasks.task import Episodes, Task, TaskOnRobot, Values, check_hold, per_joint, periods
-from pliant.errors import ConfigurationError, check_bounds
-from pliant.hardware.robot import Array, Channel, RobotInfo
+from pliant.envs.tasks.actions import Spread
+from pliant.envs.tasks.ends import reached, time_up
+from pliant.envs.tasks.goals import Posture
+from pliant.envs.tasks.observations import Commands, Goal, Signals
+from pliant.envs.tasks.rewards import action_rate, error, success
+from pliant.envs.tasks.selection import Names, Values
+from pliant.envs.tasks.starts import AtAngles
+from pliant.envs.tasks.task import Task
 
 
-@dataclass(frozen=True)
 class Reach(Task):
     """Bring all joints to angles drawn anew for every episode, and keep them there.
 
@@ -27,87 +22,51 @@ class Reach(Task):
     Success: every |e| has been below `tolerance` for the last `hold` seconds. It terminates the episode;
     `duration` truncates it. Where both fall on one period, the episode is terminated.
 
-    Added to the observation: the goal of each joint.
+    Observed: angle, speed and torque of each joint, the commands in force, the goal of each joint.
     """
 
-    low: Values = -0.8
-    """Lowest goal, per joint, rad."""
-    high: Values = 0.8
-    """Highest goal, per joint, rad."""
-    tolerance: float = 0.05
-    """Largest error that counts as reached, rad."""
-    hold: float = 0.2
-    """How long it must be kept, s."""
-    duration: float = 3.0
-    """How long the episode may take, s."""
-    bonus: float = 10.0
-    """Reward of success."""
-    smoothness: float = 0.05
-    """Weight of `smoothness`."""
-    start: Values = 0.0
-    """Where the links start, per joint, rad."""
-    spread: float = 0.02
-    """They start up to this far from `start`, drawn evenly, rad."""
+    def __init__(
+        self,
+        *,
+        low: Values | None = None,
+        high: Values | None = None,
+        tolerance: float = 0.05,
+        hold: float = 0.2,
+        duration: float = 3.0,
+        bonus: float = 10.0,
+        smoothness: float = 0.05,
+        start: Values | None = None,
+        spread: float = 0.02,
+        commanded: Names | None = None,
+        failure_penalty: float = 100.0,
+    ) -> None:
+        """Compose it.
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive("Reach tolerance", self.tolerance, "rad")
-        check_hold("Reach", self.hold, self.duration)
-        check_bounds("Reach bonus", self.bonus, 0.0, 1e12)
-        check_bounds("Reach smoothness", self.smoothness, 0.0, 1e6)
-        check_bounds("Reach spread", self.spread, 0.0, math.pi, "rad")
-
-    def on(self, info: RobotInfo) -> "ReachOnRobot":
-        """Return the task for a robot.
-
-        Raises:
-            ShapeError: a value per joint for another number of joints.
-            OutOfBoundsError: such a value is not finite, or outside the range of its joint.
-            ConfigurationError: `low` above `high`, or `commanded` does not fit the robot.
-            UnknownNameError: a commanded column that the robot does not have.
+        Args:
+            low: lowest goal, per joint, rad; None: 0.8 rad (m) below where the joint starts, as far as its range
+                goes.
+            high: highest goal, per joint, rad; None: likewise above.
+            tolerance: largest error that counts as reached, rad.
+            hold: how long it must be kept, s.
+            duration: how long the episode may take, s.
+            bonus: reward of success.
+            smoothness: weight of `smoothness`.
+            start: where the joints start, per joint, rad; None: where the robot itself starts.
+            spread: they start up to this far from `start`, drawn evenly, rad.
+            commanded: columns that the action commands, see `Spread`.
+            failure_penalty: see `Task`.
         """
-        return ReachOnRobot(self, info)
-
-
-class ReachOnRobot(TaskOnRobot):
-    """`Reach` on a robot."""
-
-    terms = ("distance", "smoothness", "success")
-    task: Reach
-
-    def __init__(self, task: Reach, info: RobotInfo) -> None:
-        joints = len(info.joints)
-        self._lowest, self._highest = (
-            per_joint(f"Reach {name}", getattr(task, name), joints) for name in ("low", "high")
-        )
-        if not (self._lowest <= self._highest).all():
-            raise ConfigurationError(f"Reach: low {task.low} must not exceed high {task.high}.")
-        self._start = per_joint("Reach start", task.start, joints)
-        for what, angles in (("low", self._lowest), ("high", self._highest), ("start", self._start)):
-            check_range(f"Reach {what}", angles, info)
-        self._hold = periods("Reach hold", task.hold, info.period)
-        self._horizon = periods("Reach duration", task.duration, info.period)
-        limit = task.position_limit
-        super().__init__(task, info, [Channel(f"{joint}/goal", "rad", -limit, limit) for joint in info.joints])
-        self._judge = compiled(judge_reaching)
-
-    def start(self, added: Array, random: np.random.Generator) -> Array:
-        """Draw where the links start, then the goal."""
-        spread = self.task.spread
-        position = self._start + random.uniform(-spread, spread, len(self._start))
-        added[:] = random.uniform(self._lowest, self._highest)
-        return position
-
-    def judge(self, episodes: Episodes) -> None:
-        """See `Reach` for the terms."""
-        self._judge(
-            episodes.memory,
-            episodes.signals,
-            episodes.added,
-            episodes.outcome,
-            self.task.tolerance,
-            self._hold,
-            self._horizon,
-            self.task.smoothness,
-            self.task.bonus,
+        super().__init__(
+            "reach",
+            action=Spread(commanded),
+            start=AtAngles(start, spread),
+            goal=Posture(low, high),
+            observations={"joints": Signals(), "commands": Commands(), "goal": Goal()},
+            rewards={
+                "distance": error(weight=-1.0),
+                "smoothness": action_rate(weight=-smoothness),
+                "success": success(weight=bonus),
+            },
+            ends={"reached": reached(tolerance=tolerance, hold=hold), "time": time_up(duration=duration)},
+            failure_penalty=failure_penalty,
         )

@@ -1,112 +1,95 @@
-"""Lead the tip of a planar arm along a path."""
+"""Lead an end effector along a path."""
 
 import math
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Sequence
 
-import numpy as np
-
-from pliant.controllers.checks import positive
 from pliant.controllers.paths import Circle, Path
-from pliant.envs.compiled import compiled
-from pliant.envs.tasks.kernels import judge_path
-from pliant.envs.tasks.planar import PlanarOnRobot, PlanarTask, point_channels
-from pliant.envs.tasks.task import Episodes, periods
-from pliant.errors import OutOfBoundsError, ShapeError, check_bounds, unknown_name
-from pliant.hardware.robot import Array, Channel, RobotInfo
+from pliant.envs.tasks.actions import Spread
+from pliant.envs.tasks.ends import goal_ended, stayed_aligned, stayed_near
+from pliant.envs.tasks.goals import SitePath, site_signals
+from pliant.envs.tasks.observations import Commands, Signals, preview
+from pliant.envs.tasks.rewards import action_rate, angle, nearness
+from pliant.envs.tasks.selection import Names, Values
+from pliant.envs.tasks.starts import AtAngles, OnTrajectory
+from pliant.envs.tasks.task import Task
 
-_ELBOWS = ("up", "down")
 
-
-@dataclass(frozen=True)
-class TrackPath(PlanarTask):
-    """Lead the tip along a path. The episode ends, truncated, with the path.
+class TrackPath(Task):
+    """Lead an end effector along a path. The episode ends, truncated, with the path.
 
     | reward term | each period | range |
     |---|---|---|
-    | `tracking` | 1/(1 + |e|²/width²), e = desired − measured position of the tip | (0, 1] |
+    | `tracking` | 1/(1 + |e|²/width²), e = desired − measured position of the site, m | (0, 1] |
+    | `orientation` | −`turning`·angle between desired and site, rad; with `orientation` | [−π·turning, 0] |
     | `smoothness` | −smoothness·mean((a − a₋₁)²) over the actions | [−4·smoothness, 0] |
 
-    Success: |e| was below `tolerance` in every period so far.
+    Success: |e| was below `tolerance` (and the angle below `angle_tolerance`) in every period so far.
 
-    Added to the observation: the tip, `tip/x` and `tip/z`, and where it should be and how fast at the end of the
-    coming period, `desired/x`, `desired/z`, `desired_velocity/x` and `desired_velocity/z`.
+    Observed: angle, speed and torque of each joint, the commands in force, the site, and where it should be and
+        how
+    fast at the end of the coming period.
     """
 
-    path: Path = field(default_factory=lambda: Circle((1.0, 0.2), 0.4, 5.0, start=math.pi))
-    """Desired motion of the tip."""
-    elbow: Literal["up", "down"] = "up"
-    """The solution of the inverse kinematics in which the links start."""
-    width: float = 0.05
-    """Error at which `tracking` falls to 1/2, m."""
-    tolerance: float = 0.05
-    """Largest error that counts as success, m."""
-    speed_limit: float = 5.0
-    """Bound of the observed desired speed, m/s."""
-    smoothness: float = 0.05
-    """Weight of `smoothness`."""
-    spread: float = 0.02
-    """The links start up to this far from the beginning of the path, drawn evenly, rad."""
+    def __init__(
+        self,
+        *,
+        path: Path | None = None,
+        site: str = "tip",
+        axes: str = "xz",
+        orientation: Sequence[float] | None = None,
+        width: float = 0.05,
+        tolerance: float = 0.05,
+        angle_tolerance: float = 0.1,
+        turning: float = 0.2,
+        smoothness: float = 0.05,
+        start: Values | None = None,
+        spread: float = 0.02,
+        commanded: Names | None = None,
+        failure_penalty: float = 100.0,
+    ) -> None:
+        """Compose it.
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.elbow not in _ELBOWS:
-            raise unknown_name("elbow", self.elbow, _ELBOWS, "TrackPath")
-        positive("TrackPath width", self.width, "m")
-        positive("TrackPath tolerance", self.tolerance, "m")
-        positive("TrackPath speed_limit", self.speed_limit, "m/s")
-        check_bounds("TrackPath smoothness", self.smoothness, 0.0, 1e6)
-        check_bounds("TrackPath spread", self.spread, 0.0, math.pi, "rad")
-
-    def on(self, info: RobotInfo) -> "TrackPathOnRobot":
-        """Return the task for a robot.
-
-        Raises:
-            OutOfBoundsError: the path leaves the arm's reach.
-            ShapeError: the path is not in a plane.
-            UnknownNameError, ConfigurationError: as `PlanarOnRobot`, and where `commanded` does not fit the robot.
+        Args:
+            path: desired motion of the site, of as many coordinates as `axes`; None: a circle of radius 0.4 m
+                about (1, 0.2) m in 5 s.
+            site: the end effector.
+            axes: the path's coordinates.
+            orientation: that it keeps, a unit quaternion w, x, y, z in the world's frame; None: any.
+            width: error at which `tracking` falls to 1/2, m.
+            tolerance: largest error that counts as success, m.
+            angle_tolerance: largest angle likewise, rad.
+            turning: weight of `orientation`.
+            smoothness: weight of `smoothness`.
+            start: where the joints start, per joint, rad; None: at the path's beginning, by the robot's
+                kinematics.
+            spread: they start up to this far from there, drawn evenly, rad.
+            commanded: columns that the action commands, see `Spread`.
+            failure_penalty: see `Task`.
         """
-        return TrackPathOnRobot(self, info)
-
-
-class TrackPathOnRobot(PlanarOnRobot):
-    """`TrackPath` on a robot."""
-
-    terms = ("tracking", "smoothness")
-    task: TrackPath
-
-    def __init__(self, task: TrackPath, info: RobotInfo) -> None:
-        fast = task.speed_limit
-        rates = (Channel(f"desired_velocity/{axis}", "m/s", -fast, fast) for axis in "xz")
-        super().__init__(task, info, [*point_channels("desired", task.arm), *rates])
-        time = info.period * np.arange(periods("TrackPath path", task.path.duration, info.period) + 1)
-        points = task.path.position(time)
-        if points.shape[1:] != (2,):
-            raise ShapeError(f"TrackPath: a path of {points.shape[-1]} coordinates; 2 are needed, (x, z).")
-        try:
-            self._start = task.arm.inverse_kinematics(points, elbow=task.elbow)[0]
-        except OutOfBoundsError as error:
-            raise OutOfBoundsError(f"TrackPath: the path leaves the arm's reach: {error}") from error
-        self._desired = np.hstack([points, task.path.velocity(time)])[[*range(len(time)), -1]]
-        """Positions and velocities at every period, the last ones twice."""
-        self._judge = compiled(judge_path)
-
-    def start(self, added: Array, random: np.random.Generator) -> Array:
-        """Draw where the links start, about the beginning of the path."""
-        added[2:] = self._desired[1]
-        start: Array = self._start + random.uniform(-self.task.spread, self.task.spread, 2)
-        return start
-
-    def judge(self, episodes: Episodes) -> None:
-        """See `TrackPath` for the terms."""
-        task = self.task
-        self._locate(episodes.signals, episodes.added, task.arm.l1, task.arm.l2)
-        self._judge(
-            episodes.memory,
-            self._desired,
-            episodes.added,
-            episodes.outcome,
-            task.width,
-            task.smoothness,
-            task.tolerance,
+        oriented = orientation is not None
+        place, turn = "desired/position_*", "desired/orientation_*"
+        super().__init__(
+            "track_path",
+            action=Spread(commanded),
+            start=OnTrajectory(spread) if start is None else AtAngles(start, spread),
+            goal=SitePath(
+                Circle((1.0, 0.2), 0.4, 5.0, start=math.pi) if path is None else path, site, axes, orientation
+            ),
+            observations={
+                "joints": Signals(),
+                "commands": Commands(),
+                "site": Signals(names=site_signals(site, axes, oriented)),
+                "desired": preview(),
+            },
+            rewards={
+                "tracking": nearness(width=width, goals=place),
+                **({"orientation": angle(weight=-turning, goals=turn)} if oriented else {}),
+                "smoothness": action_rate(weight=-smoothness),
+            },
+            ends={
+                "followed": stayed_near(tolerance=tolerance, goals=place),
+                **({"aligned": stayed_aligned(tolerance=angle_tolerance, goals=turn)} if oriented else {}),
+                "time": goal_ended(),
+            },
+            failure_penalty=failure_penalty,
         )

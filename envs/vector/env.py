@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.envs.rendering import OffscreenRenderer
 from pliant.envs.simulation import SimulatedRobot
 from pliant.envs.simulation.batch import SimulatedRobots
-from pliant.envs.tasks.kernels import REWARD, TERMINATED, TRUNCATED
+from pliant.envs.tasks.kinematics import Kinematics
+from pliant.envs.tasks.row import REWARD, TERMINATED, TRUNCATED
 from pliant.envs.tasks.task import Observation, Task
 from pliant.envs.vector.generators import Generators
 from pliant.envs.vector.member import Member
@@ -43,6 +44,7 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         robot: Robot,
         task: Task,
         num_envs: int = 1,
+        kinematics: Kinematics | None = None,
         *,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         threads: int = 0,
@@ -56,6 +58,7 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
             robot: what each simulates a copy of.
             task: what is asked of each.
             num_envs: how many, n.
+            kinematics: as of `PliantEnv`.
             autoreset_mode: when an episode that has ended gives way to the next one: in the next step (whose
                 action is ignored), in the same step, or never: "NextStep", "SameStep" or "Disabled".
             threads: that step the robots; 0: as many as there are CPUs.
@@ -77,7 +80,9 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
                 "use gymnasium.make."
             )
         self.autoreset_mode, self.render_mode = _as_mode(autoreset_mode), render_mode
-        self.robots, self.task = SimulatedRobots(robot, num_envs, threads), task.on(robot.info)
+        offered = getattr(robot, "kinematics", None) if kinematics is None else kinematics
+        self.robots, self.task = SimulatedRobots(robot, num_envs, threads), task.on(robot.info, offered)
+        self._home = robot.compiled.qpos[robot.compiled.positions]
         self.num_envs = num_envs
         self.actions, self.observations = self.task.actions, self.task.observations
         self.single_action_space = Box(-1.0, 1.0, (len(self.actions),), np.float32)
@@ -110,7 +115,6 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         mask = self._mask(options)
         self.generators.seed(seed, mask)
         infos = self._begin(mask)
-        self._observe(np.flatnonzero(~mask))
         self._ended[mask] = False
         return self._episodes.observation.copy(), infos
 
@@ -127,12 +131,10 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         episodes, restarting, running = self._episodes, self._ended, ~self._ended
         self._take(actions)
         failures = self.robots.send(np.flatnonzero(running), episodes.command, episodes.signals)
-        episodes.memory[restarting] = 0.0  # judged with the others, to no account
-        self.task.judge(episodes)
-        infos = self._begin(restarting)
-        self._observe(list(failures))
         outcome = episodes.outcome
         outcome[restarting] = 0.0
+        self._judge(running, failures)
+        infos = self._begin(restarting)
         for i in failures:
             outcome[i] = 0.0
             outcome[i, REWARD], outcome[i, TERMINATED] = -self.task.task.failure_penalty, 1.0
@@ -200,7 +202,7 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
             raise OutOfBoundsError(f"the action {taken[i]} of environment {i} is not finite; nothing was sent.")
 
     def _begin(self, mask: Mask) -> dict[str, Any]:
-        """Begin episodes, without observing them; returns what they report."""
+        """Begin episodes and observe them; returns what they report."""
         index = np.flatnonzero(mask)
         if not len(index):
             return {}
@@ -208,17 +210,28 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         seeds = []
         for position, i in zip(positions, index.tolist(), strict=True):
             random = self.generators[i]
-            position[:] = self.task.begin(self._episodes, i, random)
+            start = self.task.begin(self._episodes, i, random)
+            position[:] = self._home if start is None else start
             seeds.append(int(random.integers(2**32)))
         self.robots.reset(index, seeds, positions, self._episodes.signals, self._episodes.command)
         self._begun |= mask
+        if not self.task.observe(self._episodes, index):
+            raise RobotError(f"{next(filter(None, map(self._trouble, index.tolist())))}, which the task observes.")
         return parameter_report(self.robots.names, self.robots.values, mask)
 
-    def _observe(self, but: Sequence[int] | NDArray[np.intp]) -> None:
-        """Observe all, but leave the last observation of some: of robots that failed, it is the last good one."""
-        last = self._episodes.observation[but]
-        self.task.observe(self._episodes)
-        self._episodes.observation[but] = last
+    def _judge(self, running: Mask, failures: dict[int, str]) -> None:
+        """Judge and observe the episodes of robots that did not fail; add those where that cannot be done."""
+        sound = running
+        if failures:
+            sound = running.copy()
+            sound[list(failures)] = False
+        index = None if sound.all() else np.flatnonzero(sound)
+        if not self.task.judge(self._episodes, index):
+            found = {i: self._trouble(i) for i in np.flatnonzero(sound).tolist()}
+            failures |= {i: f"{reason}." for i, reason in found.items() if reason}
+
+    def _trouble(self, i: int) -> str:
+        return self.task.trouble(self._episodes, i)
 
     def _report(self, mask: Mask, failures: Mapping[int, str]) -> dict[str, Any]:
         return step_report(self.task.terms, self._episodes.outcome, mask, failures, self.task.task.failure_penalty)
@@ -233,7 +246,6 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         add(infos, "final_obs", last, ended)
         add(infos, "final_info", self._report(ended, failures), ended)
         infos |= self._begin(ended)
-        self.task.observe(self._episodes)
         self._ended = np.zeros_like(ended)
         return infos
 

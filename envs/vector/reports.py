@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.envs.tasks.kernels import SUCCESS
+from pliant.envs.tasks.row import SUCCESS
 from pliant.hardware.robot import Array
 
 Mask = NDArray[np.bool_]

@@ -46,6 +46,14 @@ def test_action_and_command_are_each_others_inverse():
     np.testing.assert_allclose(to_action(to_command(random, actions), actions), random)
 
 
+def test_a_reading_without_bounds_comes_back_from_strict_json_and_fits():
+    free = replace(INFO, observations=(*POSITION, replace(SPEED, low=-np.inf, high=np.inf)))
+    text = json.dumps(free.to_json(), allow_nan=False)
+    assert PolicyInfo.from_json(json.loads(text), "file") == free
+    assert fitted(Named(free), free).info == free
+    assert "[-20, 20] rad/s in the file, [-inf, inf] rad/s here" in mismatch(observations=free.observations)
+
+
 def test_what_it_sees_and_does_comes_back_from_json():
     back = PolicyInfo.from_json(json.loads(json.dumps(INFO.to_json())), "file")
     assert back == INFO

@@ -238,13 +238,17 @@ def test_a_policy_brings_its_task_and_its_period(policy_file):
                 "period: 0.02 s in the file, 0.01 s here",
                 "robot.period=0.02",
                 "action 'elbow/equilibrium': [-1.57, 1.57] rad in the file, [-1.57, 1] rad here",
-                "observation 'shoulder/equilibrium'",
+                "observation 'shoulder/equilibrium_command'",
             ],
         ),
         (["robot=rig1"], MismatchError, ["joint 'shoulder'", "action 'shoulder/preset'"]),
         (["task=track"], MismatchError, ["observation 'shoulder/goal'"]),
         (["task.commanded=equilibrium"], MismatchError, ["action 'elbow/preset'"]),
-        (["+task.velocity_limit=3"], MismatchError, ["[-20, 20] rad/s in the file, [-3, 3] rad/s here"]),
+        (
+            ["+task.observations.joints.bound=3"],
+            MismatchError,
+            ["[-inf, inf] rad/s in the file, [-3, 3] rad/s here"],
+        ),
         (
             ["hardware=real", "port=x", "robot=rig1"],
             MismatchError,
@@ -301,7 +305,7 @@ def test_a_policy_is_deployed_recorded_and_compared_with_its_prediction(pliant, 
     assert all(0 < mean[joint] < largest[joint] for joint in ("shoulder", "elbow"))
     recording = read_recording(tmp_path / "out" / "recording.mcap")
     assert recording.complete
-    assert recording.metadata["task"] == "Reach"
+    assert recording.metadata["task"] == "reach"
     for topic in ("/joint_states", "/motor_states", "/command", "/tracking", "/timing"):
         assert len(recording.series[topic]["time"]) == 40
     goals = recording.series["/tracking"]["reference"]

@@ -8,6 +8,7 @@ from gymnasium.utils.env_checker import check_env
 
 from pliant.controllers.trajectories import MinimumJerk
 from pliant.envs import PliantEnv, Reach, SimulatedRobot, Track
+from pliant.envs.fronts import compliant_arm2_env, compliant_joint_env
 from pliant.envs.models.rig1 import rig1
 from pliant.errors import (
     ConfigurationError,
@@ -19,6 +20,7 @@ from pliant.errors import (
 from pliant.hardware.robot import Channel, Robot, RobotInfo, State, check_command
 
 IDS = ("pliant/CompliantJoint-v0", "pliant/CompliantArm2-v0")
+FRONTS = dict(zip(IDS, (compliant_joint_env, compliant_arm2_env), strict=True))
 TASKS = ("track", "reach")
 
 QUICK = Track(trajectory=MinimumJerk(0.0, 0.3, 0.2))
@@ -123,6 +125,7 @@ def test_the_checker_of_gymnasium_finds_nothing(name, task):
     env = gymnasium.make(name, task=task)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*observation space m.*infinity")  # a signal without bounds
         check_env(env.unwrapped, skip_render_check=True)  # the viewer needs a display
         env.reset(seed=1)
         env.step(env.action_space.sample())
@@ -428,7 +431,7 @@ def number(text: str) -> float:
 @pytest.mark.parametrize("name", IDS)
 def test_the_table_of_actions_is_true(name):
     env = gymnasium.make(name).unwrapped
-    rows = table(type(env).__doc__, "## Action space")
+    rows = table(FRONTS[name].__doc__, "## Action space")
     described = [(f"`{c.name}`", c.low, c.high, c.unit) for c in env.actions]
     assert [(row[1], number(row[2]), number(row[3]), row[4]) for row in rows] == described
     assert [int(row[0]) for row in rows] == list(range(len(described)))
@@ -439,7 +442,7 @@ def test_the_table_of_actions_is_true(name):
 def test_the_table_of_observations_is_true(name, task):
     env = gymnasium.make(name, task=task).unwrapped
     checked = set()
-    for index, what, low, high, unit in table(type(env).__doc__, "## Observation space"):
+    for index, what, low, high, unit in table(FRONTS[name].__doc__, "## Observation space"):
         if "(task" in what and f"(task `{task}`)" not in what:
             continue
         first, _, last = index.replace(", ", "–").partition("–")
@@ -447,9 +450,18 @@ def test_the_table_of_observations_is_true(name, task):
             channel = env.observations[i]
             checked.add(i)
             assert channel.unit == unit
+            joint, _, quantity = channel.name.partition("/")
             if low == "as there":
-                assert channel in env.actions
+                action = env.actions[
+                    [action.name for action in env.actions].index(channel.name[: -len("_command")])
+                ]
+                assert (channel.low, channel.high) == (action.low, action.high)
                 continue
-            assert channel.name.endswith("/" + what.split("`")[1].rpartition("/")[2])
+            assert quantity == what.split("`")[1].rpartition("/")[2]
+            if low == "signal":
+                like = {"goal": "position"}.get(quantity, quantity.removeprefix("desired_"))
+                signal = env.robot.info.signals[env.robot.info.signal(f"{joint}/{like}")]
+                assert (channel.low, channel.high) == (signal.low, signal.high)
+                continue
             assert (channel.low, channel.high) == (number(low), number(high))
     assert checked == set(range(len(env.observations)))

@@ -1,5 +1,3 @@
-import dataclasses
-
 import gymnasium
 import numpy as np
 import pytest
@@ -8,7 +6,7 @@ from hydra import compose, initialize_config_module
 from stable_baselines3 import PPO
 
 from pliant.conf.build import LEARNED, build
-from pliant.envs.compliant import CompliantJointEnv
+from pliant.envs.tasks import TASKS
 from pliant.errors import ConfigurationError, UnknownNameError
 from pliant.training.environments import make_environment, policy_info, vector_environments
 
@@ -33,10 +31,10 @@ def registered():
         del gymnasium.registry[name]
 
 
-@pytest.mark.parametrize(("env", "joints"), [("joint", ("joint",)), ("arm2", ("shoulder", "elbow"))])
+@pytest.mark.parametrize(("robot", "joints"), [("rig1", ("joint",)), ("arm2", ("shoulder", "elbow"))])
 @pytest.mark.parametrize("task", ["reach", "track"])
-def test_every_choice_makes_an_environment_that_names_what_it_offers(env, joints, task):
-    made = make_environment(configured(f"env={env}", f"task={task}"))
+def test_every_choice_makes_an_environment_that_names_what_it_offers(robot, joints, task):
+    made = make_environment(configured(f"robot={robot}", f"task={task}"))
     info = policy_info(made)
     assert info.joints == joints
     assert info.period == 0.02
@@ -45,14 +43,14 @@ def test_every_choice_makes_an_environment_that_names_what_it_offers(env, joints
 
 
 def test_the_options_reach_the_robot():
-    made = make_environment(configured("period=0.01", "robot.law=rigid", "robot.mode=0"))
+    made = make_environment(configured("period=0.01", "robot.law=rigid", "robot.mode=0", "robot.preset=null"))
     info = policy_info(made)
     assert info.period == 0.01
     assert info.actions[0].unit == "N·m"
     with pytest.raises(UnknownNameError, match="position_nois"):
         make_environment(configured("+robot.simulation.position_nois=1"))
-    with pytest.raises(ConfigurationError, match="environment 'pliant/CompliantJoint-v0'"):
-        make_environment(configured("+env.options.colour=red"))
+    with pytest.raises(ConfigurationError, match=r"environment 'Pendulum-v1'.*colour"):
+        make_environment(configured("env=Pendulum-v1", "+env_options.colour=red"))
 
 
 def test_randomised_robots_differ_from_episode_to_episode_and_repeat_with_the_seed():
@@ -73,7 +71,30 @@ def test_randomised_robots_differ_from_episode_to_episode_and_repeat_with_the_se
 
 def test_an_unknown_environment_is_refused_with_the_known_ones():
     with pytest.raises(UnknownNameError, match="Did you mean 'pliant/CompliantJoint-v0'"):
-        make_environment(configured("env.id=pliant/CompliantJoints-v0"))
+        make_environment(configured("env=pliant/CompliantJoints-v0"))
+    with pytest.raises(ConfigurationError, match="env=no_such_module:my/Env-v0: No module named"):
+        make_environment(configured("env=no_such_module:my/Env-v0"))
+
+
+class Own(gymnasium.Env):
+    """An environment of a user's own: brings a point to 0."""
+
+    metadata = {"render_modes": [], "render_fps": 25}  # noqa: RUF012
+    observation_space = Box(-5.0, 5.0, (1,), np.float32)
+
+    def __init__(self, render_mode=None, action_space=None):
+        self.action_space = Box(-2.0, 2.0, (1,), np.float32) if action_space is None else action_space
+        self.taken = []
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.point = float(self.np_random.uniform(-1.0, 1.0))
+        return np.array([self.point], np.float32), {}
+
+    def step(self, action):
+        self.taken.append(float(action[0]))
+        self.point += 0.1 * float(action[0])
+        return np.array([self.point], np.float32), -abs(self.point), False, False, {}
 
 
 @pytest.mark.parametrize(
@@ -81,29 +102,27 @@ def test_an_unknown_environment_is_refused_with_the_known_ones():
     [
         (Box(-np.inf, np.inf, (2,), np.float32), "unbounded action space"),
         (Box(np.array([-1.0, -np.inf]), np.array([1.0, 1.0]), dtype=np.float32), "unbounded action space"),
-        (Box(-2.0, 2.0, (2,), np.float32), r"\[-1, 1\] is needed"),
-        (Discrete(3), "a Box is needed"),
+        (Discrete(3), "a Box of one axis is needed"),
     ],
 )
-def test_an_action_space_that_would_be_replaced_in_silence_is_refused(registered, space, message):
-    class Strange(CompliantJointEnv):
-        def __init__(self, **options):
-            super().__init__(**options)
-            self.action_space = space
-
+def test_an_action_space_that_nothing_can_learn_in_is_refused(registered, space, message):
     with pytest.raises(ConfigurationError, match=message):
-        make_environment(configured(f"env.id={registered(Strange)}"))
+        make_environment(configured(f"env={registered(lambda **o: Own(action_space=space))}"))
 
 
-def test_an_environment_without_names_is_refused(registered):
-    class Nameless(gymnasium.Env):
-        observation_space = action_space = Box(-1.0, 1.0, (2,), np.float32)
-
-        def __init__(self, render_mode=None, **options):
-            pass
-
-    with pytest.raises(ConfigurationError, match="is a Nameless, which does not name"):
-        make_environment(configured(f"env.id={registered(Nameless)}"))
+def test_an_environment_of_ones_own_learns_with_actions_within_one(registered):
+    config = configured(f"env={registered(Own)}")
+    env = make_environment(config)
+    env.reset(seed=0)
+    env.step(np.array([1.0], np.float32))
+    assert env.unwrapped.taken == [2.0]
+    info = policy_info(env)
+    assert [(c.name, c.low, c.high) for c in info.observations] == [("observation/0", -5.0, 5.0)]
+    assert [(c.name, c.low, c.high) for c in info.actions] == [("action/0", -1.0, 1.0)]
+    assert info.period == pytest.approx(1 / 25)
+    assert vector_environments(config, 3).num_envs == 3
+    with pytest.raises(ConfigurationError, match="randomisation cannot vary"):
+        make_environment(config, randomisation=configured("randomisation=usual").randomisation)
 
 
 ONE_STEP = ("task.duration=0.02", "task.hold=0.02")
@@ -134,25 +153,61 @@ def test_time_is_bootstrapped_from_the_last_observation_and_an_end_is_not(tolera
         assert (infos[k]["terminal_observation"] != model.rollout_buffer.observations[(k + 1) % 2, 0]).any()
 
 
+@pytest.mark.parametrize("task", [name for name in TASKS if name != "track_path"])
+def test_the_configuration_of_a_task_is_the_task_as_it_is(task):
+    assert build(configured(f"task={task}").task, "task", LEARNED) == TASKS[task]()
+
+
 @pytest.mark.parametrize(
-    ("env", "task"),
+    ("robot", "task"),
     [
-        ("joint", "reach"),
-        ("joint", "track"),
         ("arm2", "throw"),
-        ("two_link", "reach_point"),
+        ("arm2", "reach_pose"),
+        ("arm5", "reach_pose"),
+        ("two_link", "reach_pose"),
         ("two_link", "track_path"),
     ],
 )
-def test_the_configuration_of_a_task_is_the_task_as_it_is(env, task):
-    config = configured(f"env={env}", f"task={task}")
-    built = build(config.task, "task")
-    for field in dataclasses.fields(built):
-        ours, default = getattr(built, field.name), getattr(type(built)(), field.name)
-        if dataclasses.is_dataclass(default):
-            ours, default = repr(ours), repr(default)
-        assert ours == default, field.name
-    assert policy_info(make_environment(config)).period == 0.02
+def test_a_task_that_fits_the_robot_makes_an_environment(robot, task):
+    made = make_environment(configured(f"robot={robot}", f"task={task}"))
+    assert policy_info(made).period == 0.02
+    seen, _ = made.reset(seed=0)
+    assert made.observation_space.contains(seen)
+
+
+def test_a_robot_reads_no_more_than_its_task_uses():
+    made = make_environment(configured("robot=arm2", "task=reach_pose"))
+    assert [c.name for c in made.unwrapped.robot.info.sensors] == [f"tip/position_{axis}" for axis in "xyz"]
+    assert not make_environment(configured("robot=arm2", "task=reach")).unwrapped.robot.info.sensors
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["task.rewards.smoothness.term=action_rat"], r"reward term 'action_rat'.*Did you mean 'action_rate'"),
+        (["+task.rewards.distance.wieght=2"], r"setting 'wieght' in reward 'distance' of task 'reach'.*'weight'"),
+        (["+task.tolerence=0.1"], r"setting 'tolerence' in task 'reach'.*Did you mean 'tolerance'"),
+        (["task.observations.joints.names=['*/temperature']"], r"signal '\*/temperature' in robot 'rig1'"),
+        (
+            ["task=walk"],
+            r"signal 'base/orientation_\*' in robot 'rig1', which measure 'local_velocity' of task 'walk'",
+        ),
+        (["task=press"], r"signal 'wrist/force_z'"),
+        (["task.rewards.distance=null"], None),
+    ],
+)
+def test_terms_are_changed_and_wrong_ones_named(overrides, message):
+    if message is None:
+        assert "reward_distance" not in make_environment(configured(*overrides)).unwrapped._terms
+        return
+    with pytest.raises(UnknownNameError, match=message):
+        make_environment(configured(*overrides))
+
+
+@pytest.mark.parametrize("term", ["os.getcwd", "pathlib:Path", "pliant.files.os.getcwd"])
+def test_terms_of_modules_that_are_not_trusted_are_refused_before_they_are_imported(term):
+    with pytest.raises(ConfigurationError, match="no trusted package"):
+        make_environment(configured(f"task.rewards.distance.term={term}"))
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_policy_plays_in_the_environment_it_was_learned_in(verb, trained):
         (["period=0.01"], "period: 0.02 s in the file, 0.01 s here"),
         (["robot.mode=5"], "action 'joint/equilibrium' is unknown to the environment"),
         (["task.velocity_limit=3"], "velocity_limit"),
-        (["+task.velocity_limit=3"], "[-20, 20] rad/s in the file, [-3, 3] rad/s here"),
+        (["+task.observations.joints.bound=3"], "[-inf, inf] rad/s in the file, [-3, 3] rad/s here"),
         (["task.commanded=equilibrium"], "action 'joint/preset' is unknown to the environment"),
     ],
 )

@@ -156,7 +156,7 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     prediction = predict(policy, twin, range(first, first + count), robot.info.joints)
     done = sum(trace.episode.success for trace in prediction.traces if trace.episode is not None)
     console.print(f"predicted by simulation: {done} of {count} episodes succeed", highlight=False)
-    facts = {"policy": str(config.policy), "task": type(task).__name__}
+    facts = {"policy": str(config.policy), "task": task.name}
     return PolicyDeployment(runner, policy, prediction, facts)
 
 

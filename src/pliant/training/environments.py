@@ -1,5 +1,6 @@
 """From a configuration to environments, one or many, and what they offer to a policy."""
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -90,9 +91,7 @@ def _arguments(config: DictConfig, randomisation: Any) -> tuple[str, dict[str, A
     varied = build(randomisation, "randomisation", LEARNED) if randomisation else None
     if config.get("env") is not None:
         if varied is not None:
-            raise ConfigurationError(
-                f"env={config.env} brings a robot of its own, which randomisation cannot vary."
-            )
+            raise ConfigurationError(f"env={config.env} brings a robot of its own; randomisation cannot vary it.")
         options = config.get("env_options") or {}
         return _known(str(config.env)), build(options, "env_options", LEARNED)
     settings: Any = OmegaConf.to_container(config.robot, resolve=True)
@@ -107,14 +106,17 @@ def _arguments(config: DictConfig, randomisation: Any) -> tuple[str, dict[str, A
 
 def _known(name: str) -> str:
     """The id of a registered environment; imports the module that it is to be found in."""
+    module, _, identity = name.rpartition(":")
     try:
-        gymnasium.spec(name)
-    except (gymnasium.error.Error, ImportError) as error:
-        if isinstance(error, ImportError):
-            raise ConfigurationError(f"env={name}: {error}") from error
+        if module:
+            importlib.import_module(module)
+        gymnasium.spec(identity)
+    except ImportError as error:
+        raise ConfigurationError(f"env={name}: {error}") from error
+    except gymnasium.error.Error as error:
         known = sorted(n for n in gymnasium.registry if n.startswith("pliant/"))
         raise unknown_name("environment", name, [*known, "one of your own: module:my/Env-v0"], "env") from error
-    return name
+    return identity
 
 
 @contextmanager

@@ -68,7 +68,7 @@ def evaluation_metrics(
     """
     return {
         "policy": str(config.policy),
-        "task": str(config.task._target_).rpartition(".")[2],
+        "task": str(config.task.name),
         "seed": int(config.seed),
         **found[AS_BUILT],
         **{f"{name}_randomised": value for name, value in found.get(RANDOMISED, {}).items()},

@@ -196,7 +196,7 @@ class Training:
         return {
             "reason": reason,
             "robot": self.learner.info.robot,
-            "task": str(config.task._target_).rpartition(".")[2],
+            "task": str(config.task.name),
             "algorithm": str(config.algo._target_).rpartition(".")[2],
             "seed": int(config.seed),
             "steps": self.learner.steps,

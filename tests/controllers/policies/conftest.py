@@ -29,8 +29,8 @@ def still():
 
 @pytest.fixture(scope="session")
 def info():
-    bounds = {"position": 3.14, "velocity": 20.0, "torque": 10.0, "equilibrium": 1.57, "goal": 0.8}
-    units = {"position": "rad", "velocity": "rad/s", "torque": "N·m", "equilibrium": "rad", "goal": "rad"}
+    bounds = {"position": 3.14, "velocity": 20.0, "torque": 10.0, "equilibrium_command": 1.57, "goal": 0.8}
+    units = {"position": "rad", "velocity": "rad/s", "torque": "N·m", "equilibrium_command": "rad", "goal": "rad"}
     return PolicyInfo(
         robot="rig",
         joints=("joint",),

@@ -40,23 +40,29 @@ def test_the_controller_sees_what_is_observed_at_its_own_time(info):
     assert np.isnan(state.stiffness).all()
 
 
-def test_the_command_in_force_is_not_the_measurement_of_the_same_name(info):
-    """A rigid joint is measured and commanded its position: both are observed as `joint/position`."""
-    column = Channel("joint/position", "rad", -1.57, 1.57)
-    seen = (*info.observations[:3], column, info.observations[4])
-    controller = Noting()
-    controller.update = lambda state, t: controller.updates.append((state, t)) or [0.0]
-    ControllerPolicy(controller, replace(info, observations=seen, actions=(column,)))([0.005, 0.0, 0.0, 0.5, 0.7])
-    state = controller.updates[0][0]
-    assert (state.position, state.command) == ([0.005], [0.5])
-
-
 def test_a_command_in_force_that_is_not_observed_is_unknown_not_measured(info):
     column = Channel("joint/position", "rad", -1.57, 1.57)
     controller = Noting()
     controller.update = lambda state, t: controller.updates.append((state, t)) or [0.0]
     ControllerPolicy(controller, replace(info, actions=(column,)))(SEEN)
     assert np.isnan(controller.updates[0][0].command).all()
+
+
+def test_the_command_in_force_is_not_the_quantity_of_its_name(info):
+    """A joint that is commanded positions: what it measures is one thing, what was commanded another."""
+    positions = replace(info, actions=(Channel("joint/position", "rad", -1.57, 1.57),))
+    controller = Noting()
+    named = replace(
+        positions,
+        observations=tuple(
+            replace(c, name="joint/position_command") if c.name == "joint/equilibrium_command" else c
+            for c in info.observations
+        ),
+    )
+    with pytest.raises(ShapeError):  # Noting commands two columns
+        ControllerPolicy(controller, named)(SEEN)
+    state = controller.updates[0][0]
+    assert (state.position[0], state.command[0]) == (0.5, 0.25)
 
 
 def test_an_episode_begins_with_a_reset_at_its_first_observation(info):

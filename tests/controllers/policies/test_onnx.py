@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,6 +23,16 @@ def policy(make_model, info, normalisation):
 def exported(policy, tmp_path):
     export_onnx(policy, tmp_path / "policy.onnx")
     return tmp_path / "policy.onnx"
+
+
+@pytest.mark.parametrize("learned", [True, False])
+def test_a_policy_is_compared_where_an_observation_has_no_bounds(
+    make_model, info, normalisation, tmp_path, learned
+):
+    free = replace(info, observations=tuple(replace(c, low=-np.inf, high=np.inf) for c in info.observations))
+    policy = SB3Policy(make_model("PPO"), free, normalisation if learned else None)
+    assert export_onnx(policy, tmp_path / "policy.onnx") < 1e-5
+    assert OnnxPolicy.load(tmp_path / "policy.onnx").info.observations == free.observations
 
 
 @pytest.mark.parametrize("algorithm", ["PPO", "A2C", "SAC", "TD3", "TQC"])
@@ -81,6 +92,7 @@ def test_it_runs_with_onnxruntime_alone_and_says_how(policy, exported, info):
     """As on a machine with neither torch nor Pliant."""
     code = f"""
 import sys
+from dataclasses import replace
 for name in ("torch", "stable_baselines3", "pliant", "onnx", "gymnasium", "mujoco"):
     sys.modules[name] = None
 import json, numpy, onnxruntime

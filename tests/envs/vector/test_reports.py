@@ -1,7 +1,7 @@
 import gymnasium
 import numpy as np
 
-from pliant.envs.tasks.kernels import SUCCESS, VERDICT
+from pliant.envs.tasks.row import SUCCESS, VERDICT
 from pliant.envs.vector.reports import parameter_report, single, step_report
 
 

@@ -1,0 +1,89 @@
+"""Where the end effectors of a simulated robot are for given joint positions, by MuJoCo."""
+
+from collections.abc import Mapping
+
+import mujoco
+import numpy as np
+
+from pliant.controllers.checks import finite_array
+from pliant.controllers.inverse_kinematics import ClosedLoopIK
+from pliant.envs.simulation.compiled_robot import CompiledRobot
+from pliant.envs.tasks.kinematics import Kinematics
+from pliant.errors import OutOfBoundsError
+from pliant.hardware.robot import Array
+
+_TRIES = 24
+
+
+class ModelKinematics(Kinematics):
+    """The kinematics of a robot's model. A floating base stands where the robot starts."""
+
+    def __init__(self, robot: CompiledRobot, sites: Mapping[str, str]) -> None:
+        """Make them.
+
+        Args:
+            robot: which.
+            sites: of the end effectors, by name.
+        """
+        self._robot, self._places = robot, dict(sites)
+        self._data = mujoco.MjData(robot.model)
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """Names of the end effectors."""
+        return tuple(self._places)
+
+    def pose(self, site: str, q: Array) -> Array:
+        """Return where a site is; see `Kinematics.pose`."""
+        place = self._robot.model.site(self._places[self.check(site)]).id
+        angles = np.asarray(q, dtype=np.float64)
+        rows = angles.reshape(-1, angles.shape[-1])
+        poses = np.empty((len(rows), 7))
+        for row, pose in zip(rows, poses, strict=True):
+            self._data.qpos[:] = self._robot.qpos
+            self._data.qpos[self._robot.positions] = row
+            mujoco.mj_kinematics(self._robot.model, self._data)
+            pose[:3] = self._data.site_xpos[place]
+            mujoco.mju_mat2Quat(pose[3:], self._data.site_xmat[place])
+        return poses.reshape(*angles.shape[:-1], 7)
+
+    def inverse(self, site: str, position: Array) -> Array:
+        """Return joint positions that put a site at positions, the orientation as it comes.
+
+        The first position is looked for from the robot's start and from postures drawn from the joints' ranges,
+        each further one from that before it.
+
+        Args:
+            site: one of `sites`.
+            position: (…, 3), m.
+
+        Returns:
+            (…, joints).
+
+        Raises:
+            MissingExtraError: mink is not installed.
+            OutOfBoundsError: it cannot get there.
+            ConfigurationError: the model has a free or ball joint.
+        """
+        goals = finite_array("positions", np.asarray(position).reshape(-1, 3), (None, 3))
+        solver = ClosedLoopIK(self._robot.model, self._places[self.check(site)])
+        q, found = self._first(solver, goals[0]), []
+        for goal in goals:
+            q = solver(goal, q)
+            found.append(q[self._robot.positions])
+        return np.array(found).reshape(*np.shape(position)[:-1], len(self._robot.positions))
+
+    def _first(self, solver: ClosedLoopIK, goal: Array) -> Array:
+        """A posture of the whole model that puts the site at the goal."""
+        model, random = self._robot.model, np.random.default_rng(0)
+        limited = model.jnt_limited.astype(bool)
+        low = np.where(limited, model.jnt_range[:, 0], -np.pi)
+        high = np.where(limited, model.jnt_range[:, 1], np.pi)
+        tries = [np.clip(self._robot.qpos, low, high)] if model.nq == model.njnt else [self._robot.qpos]
+        for _ in range(_TRIES):
+            try:
+                return solver(goal, tries[-1])
+            except OutOfBoundsError as error:
+                last = error
+                tries.append(random.uniform(low, high))
+        raise last

@@ -1,0 +1,291 @@
+"""Action terms: what an action in [−1, 1] does.
+
+`Spread` is the command itself. `Residual` adds to a controller's command, `Parameters` moves a controller's
+parameters; both keep a copy of the controller for each episode and call it, in Python, once a period.
+"""
+
+import copy
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.controllers.checks import finite_array, positive
+from pliant.envs.tasks.selection import Names, matches
+from pliant.errors import ConfigurationError, check_bounds, unknown_name
+from pliant.hardware.robot import PER_JOINT, PER_MOTOR, Array, Channel, RobotInfo, State
+
+
+@runtime_checkable
+class Controller(Protocol):
+    """From a robot's state to its next command; no I/O, no clock."""
+
+    def reset(self, state: State) -> None:
+        """Begin at a state."""
+
+    def update(self, state: State, t: float) -> ArrayLike:
+        """Return the command, (columns,), for a state read t seconds after the beginning."""
+
+
+Act = Callable[[Controller, Array, State, float, Array], None]
+"""(an episode's controller, its action, its state, t in s, the command (columns,) to be written)."""
+
+
+class ActionOnRobot(NamedTuple):
+    """What an action does to a robot."""
+
+    channels: tuple[Channel, ...]
+    """What each entry moves: name, unit and bounds."""
+    middle: Array
+    """Of each column's bounds, (columns,); the resting value of a column that is not commanded."""
+    half: Array
+    """Half the range of each column, (columns,); 0 likewise."""
+    source: NDArray[np.intp]
+    """Which action commands each column, (columns,)."""
+    rest: Array
+    """The action that rests, (actions,)."""
+    controller: Controller | None = None
+    """To be copied for each episode, if there is one …"""
+    act: Act | None = None
+    """… and what uses it."""
+
+
+class Action(ABC):
+    """A configured action term. One of your own writes `on`."""
+
+    @abstractmethod
+    def on(self, info: RobotInfo) -> ActionOnRobot:
+        """Return it for a robot; raises where the two do not go together."""
+
+
+@dataclass(frozen=True)
+class Spread(Action):
+    """The action is the command, spread over the bounds of its columns: middle + half·a. Other columns rest."""
+
+    commanded: Names | None = None
+    """Columns by full name (`elbow/preset`), glob or quantity (`preset`); None for all."""
+
+    def __post_init__(self) -> None:
+        _freeze_names(self)
+
+    def on(self, info: RobotInfo) -> ActionOnRobot:
+        """See `Action.on`.
+
+        Raises:
+            UnknownNameError: a column that the robot does not have.
+            ConfigurationError: no column, or one without a range.
+        """
+        columns = find_columns(self.commanded, info)
+        channels = tuple(info.command[i] for i in columns)
+        middle, half = info.rest, np.zeros(len(info.command))
+        middle[columns] = ((info.low + info.high) / 2)[columns]
+        half[columns] = ((info.high - info.low) / 2)[columns]
+        source = np.zeros(len(info.command), dtype=np.intp)  # a held column takes any action, times 0
+        source[columns] = np.arange(len(columns))
+        rest = (info.rest[columns] - middle[columns]) / half[columns]
+        return ActionOnRobot(channels, middle, half, source, rest)
+
+
+@dataclass(frozen=True)
+class Residual(Action):
+    """The command is a controller's (or gait's) plus `scale`·a, limited to the columns' bounds; at rest a = 0."""
+
+    controller: Any
+    """A `Controller`; each episode gets a copy."""
+    scale: float = 0.1
+    """Largest correction, as a share of half the range of a column, in (0, 2]."""
+    commanded: Names | None = None
+    """Columns that the action corrects, as of `Spread`; the controller commands all."""
+
+    def __post_init__(self) -> None:
+        _freeze_names(self)
+        _check_controller("residual", self.controller)
+        check_bounds("action residual: scale", positive("action residual: scale", self.scale), 0.0, 2.0)
+
+    def on(self, info: RobotInfo) -> ActionOnRobot:
+        """See `Action.on`; errors of `Spread.on`. The action's entries are called `COLUMN_residual`."""
+        columns = find_columns(self.commanded, info)
+        reach = self.scale * ((info.high - info.low) / 2)[columns]
+        channels = tuple(
+            replace(info.command[i], name=f"{info.command[i].name}_residual", low=-r, high=r, rest=0.0)
+            for i, r in zip(columns, reach.tolist(), strict=True)
+        )
+        low, high, size = info.low, info.high, len(info.command)
+
+        def act(controller: Controller, action: Array, state: State, t: float, command: Array) -> None:
+            command[:] = finite_array(
+                f"the command of {type(controller).__name__}", controller.update(state, t), (size,)
+            )
+            command[columns] += reach * action
+            np.clip(command, low, high, out=command)
+
+        return _with_controller(info, channels, np.zeros(len(columns)), self.controller, act)
+
+
+@dataclass(frozen=True)
+class Parameters(Action):
+    """The action moves parameters of a controller (or gait), which commands the robot."""
+
+    controller: Any
+    """A `Controller`; each episode gets a copy."""
+    ranges: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """By name of the controller's attribute, a number: lowest and highest value. At rest it is what it was."""
+
+    def __post_init__(self) -> None:
+        _check_controller("parameters", self.controller)
+        if not self.ranges:
+            raise ConfigurationError("action parameters: ranges names no parameter of the controller.")
+        for name, bounds in self.ranges.items():
+            what = f"action parameters: {name}"
+            low, high = finite_array(what, bounds, (2,))
+            if not low < high:
+                raise ConfigurationError(f"{what}: low {low:g} must be below high {high:g}.")
+            present = getattr(self.controller, name, None)
+            if isinstance(present, bool) or not isinstance(present, int | float | np.number):
+                numbers = [
+                    n for n in dir(self.controller)
+                    if not n.startswith("_") and isinstance(getattr(self.controller, n), int | float)
+                ]  # fmt: skip
+                raise unknown_name("parameter", name, numbers, type(self.controller).__name__)
+            check_bounds(what, float(present), low, high)
+
+    def on(self, info: RobotInfo) -> ActionOnRobot:
+        """See `Action.on`. The action's entries are called `controller/NAME`."""
+        present = {name: float(getattr(self.controller, name)) for name in self.ranges}
+        channels = tuple(
+            Channel(f"controller/{name}", "1", float(low), float(high), present[name])
+            for name, (low, high) in self.ranges.items()
+        )
+        middle = np.array([(c.low + c.high) / 2 for c in channels])
+        half = np.array([(c.high - c.low) / 2 for c in channels])
+        names, low, high, size = tuple(self.ranges), info.low, info.high, len(info.command)
+
+        def act(controller: Controller, action: Array, state: State, t: float, command: Array) -> None:
+            for name, value in zip(names, (middle + half * action).tolist(), strict=True):
+                setattr(controller, name, value)
+            command[:] = finite_array(
+                f"the command of {type(controller).__name__}", controller.update(state, t), (size,)
+            )
+            np.clip(command, low, high, out=command)
+
+        rest = (np.array(list(present.values())) - middle) / half
+        return _with_controller(info, channels, rest, self.controller, act)
+
+
+class Controlled:
+    """The controllers of n episodes, each a copy, and what they are told."""
+
+    def __init__(self, action: ActionOnRobot, info: RobotInfo, n: int) -> None:
+        assert action.act is not None
+        self._act, self._info = action.act, info
+        self._controllers = [copy.deepcopy(action.controller) for _ in range(n)]
+        ends = np.cumsum([len(info.joints)] * len(PER_JOINT) + [len(info.motors)] * len(PER_MOTOR)).tolist()
+        self._parts = [slice(a, b) for a, b in zip([0, *ends], [*ends, len(info.signals)], strict=True)]
+
+    def act(self, i: int, step: int, action: Array, signals: Array, command: Array) -> None:
+        """Replace the command in force of episode i, (columns,), by the next one.
+
+        Args:
+            i: which.
+            step: periods since it began; the controller is reset at 0.
+            action: (actions,).
+            signals: as last read, (signals,).
+            command: (columns,).
+        """
+        controller, t = self._controllers[i], step * self._info.period
+        assert controller is not None
+        parts = [signals[part].copy() for part in self._parts]
+        state = State._make((t, *parts[:-1], command.copy(), parts[-1]))
+        if step == 0:
+            controller.reset(state)
+        self._act(controller, action, state, t, command)
+
+
+def find_columns(commanded: Names | None, info: RobotInfo) -> list[int]:
+    """Return the command columns that are meant, ascending: full names, globs or quantities; None for all.
+
+    Raises:
+        UnknownNameError: a column that the robot does not have.
+        ConfigurationError: no column, or one without a range.
+    """
+    columns = list(enumerate(info.command_names))
+    found = [i for i, _ in columns] if commanded is None else []
+    for name in commanded or ():
+        fitting = [i for i, column in columns if matches(column, name) or name == column.rpartition("/")[2]]
+        if not fitting:
+            quantities = dict.fromkeys(column.rpartition("/")[2] for _, column in columns)
+            raise unknown_name("command column", name, (*quantities, *info.command_names), f"robot {info.name!r}")
+        found += [i for i in fitting if i not in found]
+    if not found:
+        raise ConfigurationError(f"the task commands no column of robot {info.name!r}.")
+    for i in found:
+        if not info.command[i].low < info.command[i].high:
+            raise ConfigurationError(
+                f"column {info.command[i].name!r} of robot {info.name!r} has no range to command; leave it out of "
+                "the task's `commanded`."
+            )
+    return sorted(found)
+
+
+def spread_actions(block: Array, places: NDArray[np.intp], ranges: Array) -> bool:
+    """Limit actions to [−1, 1] and spread them over the commands, middle + half·action.
+
+    Args:
+        block: the rows of n episodes.
+        places: where action, taken, previous and command begin, how many actions and columns there are, and which
+            action commands each column, (6 + columns,).
+        ranges: middle and half the range of each column, (2, columns); a negative half leaves it alone.
+
+    Returns:
+        Whether all actions are finite; if not, nothing has been changed.
+    """
+    given, taken, previous, command, actions, columns = (
+        places[0], places[1], places[2], places[3], places[4], places[5],
+    )  # fmt: skip
+    for i in range(block.shape[0]):
+        for k in range(actions):
+            if not math.isfinite(block[i, given + k]):
+                return False
+    for i in range(block.shape[0]):
+        for k in range(actions):
+            block[i, given + k] = min(max(block[i, given + k], -1.0), 1.0)
+            block[i, previous + k] = block[i, taken + k]
+            block[i, taken + k] = block[i, given + k]
+        for k in range(columns):
+            if ranges[1, k] >= 0.0:
+                block[i, command + k] = ranges[0, k] + ranges[1, k] * block[i, taken + places[6 + k]]
+    return True
+
+
+def _with_controller(
+    info: RobotInfo, channels: tuple[Channel, ...], rest: Array, controller: Controller, act: Act
+) -> ActionOnRobot:
+    none = np.full(len(info.command), -1.0)
+    return ActionOnRobot(channels, info.rest, none, np.zeros(len(none), dtype=np.intp), rest, controller, act)
+
+
+def _freeze_names(action: Any) -> None:
+    """Keep names as a tuple, so that configurations compare."""
+    names = action.commanded
+    if names is not None:
+        object.__setattr__(action, "commanded", (names,) if isinstance(names, str) else tuple(names))
+
+
+def _check_controller(what: str, controller: Any) -> None:
+    if not isinstance(controller, Controller):
+        raise ConfigurationError(
+            f"action {what}: controller is {controller!r}; something with reset(state) and update(state, t) is "
+            "needed."
+        )
+
+
+ACTIONS: Final[dict[str, Callable[..., Action]]] = {
+    "spread": Spread,
+    "residual": Residual,
+    "parameters": Parameters,
+}
+"""By name."""

@@ -1,0 +1,94 @@
+"""Choosing among named channels, and checking values one of which may serve all joints."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.controllers.checks import all_finite, number_array
+from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, unknown_name
+from pliant.hardware.robot import Array, Channel
+
+Values = float | Sequence[float]
+"""One number for all joints, or one per joint."""
+
+Names = str | Sequence[str]
+"""A name or glob, or several."""
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a name fits a glob, part by part: `*` does not reach beyond a `/`.
+
+    So `*/position` are the joints' positions and `*/*/position` the motors'.
+    """
+    parts, wanted = name.split("/"), pattern.split("/")
+    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+
+
+def select(patterns: Names, channels: Sequence[Channel], kind: str, where: str) -> list[int]:
+    """Return which channels are meant: in the order of the patterns, each once.
+
+    Args:
+        patterns: names or globs.
+        channels: to choose from.
+        kind: what they are, for the message (`signal`).
+        where: what has them, likewise (`robot 'arm2'`).
+
+    Raises:
+        UnknownNameError: a pattern that no channel fits.
+    """
+    names = [channel.name for channel in channels]
+    found: list[int] = []
+    for pattern in as_names(patterns, kind):
+        fitting = [i for i, name in enumerate(names) if matches(name, pattern)]
+        if not fitting:
+            raise unknown_name(kind, pattern, names, where)
+        found += [i for i in fitting if i not in found]
+    return found
+
+
+def as_names(value: Any, what: str) -> tuple[str, ...]:
+    """Return one name or several as a tuple; raise `ConfigurationError` if they are no text."""
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise ConfigurationError(f"{what}: names or globs are needed, not {value!r}.")
+    return tuple(names)
+
+
+def per_channel(what: str, value: ArrayLike, count: int) -> Array:
+    """Return `value` as (count,) finite floats; one number serves all. Raises as `finite_array` does."""
+    array = all_finite(what, number_array(what, value))
+    if array.ndim > 1 or array.size not in (1, count):
+        raise ShapeError(f"{what} has shape {array.shape}; one number, or one for each of {count}, is needed.")
+    return np.broadcast_to(array, count).copy()
+
+
+def check_within(what: str, values: ArrayLike, channels: Sequence[Channel]) -> None:
+    """Raise `OutOfBoundsError` where values, (…, channels), lie outside the channels' bounds."""
+    array = np.asarray(values, dtype=np.float64)
+    for k, channel in enumerate(channels):
+        for value in (array[..., k].min(), array[..., k].max()):
+            if not channel.low <= value <= channel.high:
+                raise OutOfBoundsError(
+                    f"{what}: {value:g} {channel.unit} for {channel.name!r}, whose range is "
+                    f"[{channel.low:g}, {channel.high:g}] {channel.unit}."
+                )
+
+
+def freeze(config: Any, *names: str) -> None:
+    """Keep attributes of a frozen configuration that are lists as tuples, so that equal ones compare equal."""
+    for name in names:
+        if isinstance(value := getattr(config, name), list):
+            object.__setattr__(config, name, tuple(value))
+
+
+def named(name: str, like: Channel, low: float | None = None, high: float | None = None) -> Channel:
+    """Return a channel of another name with the unit of `like`, and its bounds where none are given."""
+    return channel(name, like.unit, like.low if low is None else low, like.high if high is None else high)
+
+
+def channel(name: str, unit: str, low: float, high: float) -> Channel:
+    """Return a channel whose resting value is 0 or the bound nearest to it."""
+    return Channel(name, unit, low, high, min(max(0.0, low), high))
