@@ -123,7 +123,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
 
         Raises:
             ConfigurationError: options are given.
-            RobotError: the robot cannot be connected, or does not measure what the task observes.
+            RobotError: the robot cannot be connected, was stopped and not armed again by its operator (a reset does
+                not do that), or does not measure what the task observes.
         """
         super().reset(seed=seed)
         if options:
@@ -187,12 +188,17 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         return None if self._view is None else self._view.render()
 
     def close(self) -> None:
-        """Stop and release the robot, and close the window."""
+        """Release the robot, which ends as its own `close` says (a safety layer walks home), and close the window.
+
+        Raises:
+            RobotError: the robot was stopped on its way; it is released all the same.
+        """
         self._newest = None
-        self.robot.stop()
-        self.robot.close()
-        if self._view is not None:
-            self._view.close()
+        try:
+            self.robot.close()
+        finally:
+            if self._view is not None:
+                self._view.close()
 
     def _place(self, position: Array) -> None:
         """Bring the robot to the start of an episode."""

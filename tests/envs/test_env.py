@@ -314,7 +314,7 @@ def test_another_robot_is_connected_and_rests_before_an_episode():
     assert robot.calls == ["connect"]
     np.testing.assert_array_equal(np.ravel(robot.sent[5:]), [-0.5, *[0.5] * 5])
     env.close()
-    assert robot.calls == ["connect", "stop", "close"]
+    assert robot.calls == ["connect", "close"]
 
 
 def test_a_robot_that_is_connected_already_is_not_connected_again():

@@ -172,7 +172,7 @@ def test_a_machine_that_refuses_a_command_is_stopped(arm):
     ],
 )
 def test_a_joint_beyond_what_may_be_measured_stops_the_robot(arm, limits, change, message):
-    robot = connected(arm, joints={"b": limits}, excess=2)
+    robot = connected(arm, joints={"b": limits}, excess=3)
     name, value = change
     setattr(arm, name, np.array([0.0, value]))
     robot.read()
@@ -181,11 +181,27 @@ def test_a_joint_beyond_what_may_be_measured_stops_the_robot(arm, limits, change
         robot.read()
 
 
-def test_what_cannot_be_measured_has_no_limit(arm):
-    robot = connected(arm, joints={"b": JointLimits(torque=2.0, speed=1.0)}, excess=0)
+def test_what_cannot_be_measured_needs_no_limit_and_gets_none(arm):
     arm.torque = arm.velocity = np.full(2, math.nan)
+    robot = connected(arm, joints={"b": JointLimits(low=-0.9)}, excess=1)
     for _ in range(5):
         robot.read()
+
+
+def test_a_limit_of_what_is_not_measured_is_refused_by_name_before_anything_moves(arm):
+    arm.torque = np.array([0.0, math.nan])
+    with pytest.raises(ConfigurationError, match=r"arm does not measure b/torque"):
+        connected(arm, joints={"a": JointLimits(torque=2.0), "b": JointLimits(torque=2.0, speed=1.0)})
+    assert arm.calls == ["connect", "read", "close"]
+
+
+def test_a_limited_quantity_that_is_not_measured_any_more_is_a_failed_read(arm):
+    robot = connected(arm, joints={"b": JointLimits(torque=2.0)})
+    robot.send([0.0, 0.0])
+    arm.torque = np.full(2, math.nan)
+    with pytest.raises(RobotError, match=r"4 reads in a row failed.* b/torque, which has a limit, is not measured"):
+        _send_times(robot, 10)
+    assert arm.calls[-2:] == ["stop", "close"]
 
 
 # Overruns
@@ -392,9 +408,10 @@ def test_the_programs_own_exception_outlives_a_signal_on_the_way_home(arm):
 
 
 def test_a_failing_connection_leaves_nothing_open_and_no_handlers(arm):
-    arm.failing_reads = 1
+    arm.failing_reads = 10
     with pytest.raises(RobotError, match="no answer"):
         safe(arm).__enter__()
+    assert arm.calls.count("read") == 4, "the first read has the patience of all others"
     assert arm.calls[-1] == "close"
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
