@@ -74,6 +74,30 @@ def test_a_second_process_is_refused_and_told_who_holds_the_port(far):
         assert bus.ping(1)
 
 
+BARE = """
+import sys
+import dynamixel_sdk
+port = dynamixel_sdk.PortHandler(sys.argv[1])
+port.openPort()
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_program_on_the_bare_sdk_which_takes_no_lock_is_found_and_named(far):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", BARE, far.port], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout.readline() == "open\n"
+        with pytest.raises(RobotError, match=rf"in use\. It is held by .*python.*process {holder.pid}\)"):
+            Bus(far.port).open()
+    finally:
+        holder.communicate("")
+    with Bus(far.port) as bus:
+        assert bus.ping(1)
+
+
 def test_a_killed_process_leaves_the_port_free(far):
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER, far.port], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
