@@ -123,8 +123,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
 
         Raises:
             ConfigurationError: options are given.
-            RobotError: the robot cannot be connected, was stopped and not armed again by its operator (a reset does
-                not do that), or does not measure what the task observes.
+            RobotError: the robot cannot be connected, was stopped and not armed again by its operator (a reset
+                does not do that), or does not measure what the task observes.
         """
         super().reset(seed=seed)
         if options:
@@ -188,7 +188,7 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         return None if self._view is None else self._view.render()
 
     def close(self) -> None:
-        """Release the robot, which ends as its own `close` says (a safety layer walks home), and close the window.
+        """Release the robot as its `close` does it (a safety layer walks home), and close the window.
 
         Raises:
             RobotError: the robot was stopped on its way; it is released all the same.

@@ -145,7 +145,7 @@ class StopKey:
                 termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
 
     def __call__(self) -> bool:
-        """Return whether one of the keys has been pressed since the last call; never, once the terminal is gone."""
+        """Return whether one of the keys was pressed since the last call; never, once the terminal is gone."""
         if self._descriptor < 0:
             return False
         try:

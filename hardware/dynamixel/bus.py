@@ -10,6 +10,7 @@ from pliant.hardware.dynamixel.packets import BROADCAST, LARGEST_ID, Instruction
 from pliant.hardware.dynamixel.tables import HARDWARE_ERRORS, STATUS_ERRORS_1, ServoModel, model_by_number
 from pliant.hardware.dynamixel.wire import FAULTS_1, Answer, Counters, Wire
 
+
 class RefusalError(RobotError):
     """A servo answered that it does not do what was asked."""
 

@@ -18,8 +18,8 @@ def safe(arm, stop_key=None, **config):
     return SafeRobot(arm, SafetyConfig(**config), stop_key, arm.clock)
 
 
-def connected(arm, **config):
-    robot = safe(arm, **config)
+def connected(arm, stop_key=None, **config):
+    robot = safe(arm, stop_key, **config)
     robot.connect()
     return robot
 
@@ -199,9 +199,54 @@ def test_a_limited_quantity_that_is_not_measured_any_more_is_a_failed_read(arm):
     robot = connected(arm, joints={"b": JointLimits(torque=2.0)})
     robot.send([0.0, 0.0])
     arm.torque = np.full(2, math.nan)
-    with pytest.raises(RobotError, match=r"4 reads in a row failed.* b/torque, which has a limit, is not measured"):
+    with pytest.raises(
+        RobotError, match=r"4 reads in a row failed.* b/torque, which has a limit, is not measured"
+    ):
         _send_times(robot, 10)
     assert arm.calls[-2:] == ["stop", "close"]
+
+
+# Old readings
+
+
+@pytest.mark.parametrize("age", ["the same", "older", "falling behind", "no time at all"])
+def test_readings_that_bring_nothing_new_stop_the_robot_though_they_come(arm, age):
+    robot = connected(arm)
+    robot.send([0.0, 0.0])
+    robot.read()
+    read, frozen = arm.read, arm.clock.now()
+    times = {
+        "the same": lambda t: frozen,
+        "older": lambda t: 2 * frozen - t,
+        "falling behind": lambda t: frozen + 0.3 * (t - frozen),
+        "no time at all": lambda t: math.nan,
+    }[age]
+    arm.read = lambda: read()._replace(time=times(arm.clock.now()))
+    with pytest.raises(RobotError, match=r"4 reads in a row failed, the last with: the reading is"):
+        _send_times(robot, 20)
+    assert arm.calls[-2:] == ["stop", "close"]
+    assert robot.report.missed_reads >= 4
+
+
+def test_reading_twice_in_a_period_is_no_old_reading(arm):
+    robot = connected(arm)
+    for _ in range(10):
+        robot.send([0.0, 0.0])
+        for _ in range(5):
+            robot.read()
+    assert robot.report.missed_reads == 0
+
+
+def test_a_jitter_of_the_beat_is_no_old_reading(arm):
+    robot = connected(arm, overruns=1000)
+    read, shift = arm.read, [0.0]
+    arm.read = lambda: (state := read())._replace(time=state.time + shift[0])
+    rng = np.random.default_rng(3)
+    for _ in range(500):
+        shift[0] = float(rng.uniform(0, 0.009))
+        robot.send([0.0, 0.0])
+        robot.read()
+    assert robot.report.missed_reads == 0
 
 
 # Overruns
@@ -235,6 +280,113 @@ def test_a_stop_latches_until_rearmed_and_then_starts_from_the_measured_state(ar
     assert len(arm.sent) == count, "rearming moves nothing"
     robot.send([0.5, 0.5])
     assert np.abs(arm.sent[-1] - [-0.2, 0.1]).max() <= 0.002 + 1e-12
+
+
+def test_only_its_operator_arms_a_stopped_robot_again(arm):
+    robot = connected(arm)
+    robot.send([0.0, 0.0])
+    robot.stop()
+    for _ in range(2):
+        with pytest.raises(RobotError, match=r"may not move: stopped.*rearm\(\)"):
+            robot.connect()
+        robot.close()
+    arm.failing_reads = 10
+    with pytest.raises(RobotError, match="no answer"):
+        robot.rearm()
+    arm.failing_reads = 0
+    with pytest.raises(RobotError, match=r"rearm\(\)"):
+        robot.connect()
+    robot.rearm()
+    assert not robot.tripped
+    robot.send([0.0, 0.0])
+
+
+def test_after_a_trip_connecting_is_refused_too(arm):
+    pressed = [True]
+    robot = connected(arm, stop_key=lambda: bool(pressed))
+    with pytest.raises(RobotError, match="the stop key"):
+        robot.send([0.0, 0.0])
+    pressed.clear()
+    with pytest.raises(RobotError, match="may not move: the stop key"):
+        robot.connect()
+    robot.rearm()
+    robot.send([0.0, 0.0])
+
+
+def test_a_stop_key_that_cannot_be_asked_stops(arm):
+    def broken():
+        raise OSError("no terminal")
+
+    robot = connected(arm, stop_key=broken)
+    with pytest.raises(RobotError, match="the stop key cannot be asked"):
+        robot.send([0.0, 0.0])
+    assert arm.calls[-2:] == ["stop", "close"]
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), OSError("no device")])
+def test_a_driver_that_breaks_under_way_is_stopped_and_released(arm, error):
+    def run():
+        with safe(arm) as robot:
+            robot.walk_to([0.1, 0.1])
+            arm.during = fail
+            robot.walk_to([0.2, 0.2])
+
+    def fail(call):
+        if call == "send":
+            raise error
+
+    with pytest.raises(RobotError, match=type(error).__name__):
+        run()
+    assert arm.calls[-2:] == ["stop", "close"]
+
+
+def test_a_robot_whose_stop_fails_is_released_all_the_same(arm):
+    robot = connected(arm)
+    robot.send([0.0, 0.0])
+    arm.refuses = "bus lost"
+
+    def fail(call):
+        if call == "stop":
+            raise OSError("gone")
+
+    arm.during = fail
+    with pytest.raises(OSError, match="gone"):
+        robot.send([0.0, 0.0])
+    assert arm.calls[-1] == "close"
+
+
+def test_an_error_that_is_no_robot_error_on_the_way_home_releases_too(arm):
+    def run():
+        with safe(arm) as robot:
+            robot.walk_to([0.1, 0.1])
+            arm.during = fail
+
+    def fail(call):
+        if call == "read":
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        run()
+    assert arm.calls[-2:] == ["stop", "close"]
+
+
+def test_a_stop_on_the_way_home_holds_and_then_releases(arm):
+    robot = connected(arm)
+    robot.walk_to([0.5, 0.5])
+    count = len(arm.sent)
+
+    def strike(call):
+        if call == "send" and len(arm.sent) == count + 10:
+            arm.during = lambda call: None
+            robot.stop()
+
+    arm.during = strike
+    held_from = arm.clock.now()
+    with pytest.raises(RobotError, match="may not move: stopped"):
+        robot.close()
+    assert len(arm.sent) <= count + 11
+    assert arm.calls[-2:] == ["stop", "close"]
+    assert arm.clock.now() - held_from >= 0.1
 
 
 def test_after_a_trip_rearming_connects_anew(arm):
@@ -283,7 +435,15 @@ def test_an_exception_of_the_program_walks_home_and_closes(arm):
     assert arm.calls[-1] == "close"
 
 
-@pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
+ENDING = [
+    (signal.SIGINT, KeyboardInterrupt),
+    (signal.SIGTERM, SystemExit),
+    (signal.SIGHUP, SystemExit),
+    (signal.SIGQUIT, SystemExit),
+]
+
+
+@pytest.mark.parametrize(("number", "error"), ENDING)
 @pytest.mark.parametrize("moment", ["connect", "read", "send", "computing"])
 def test_one_signal_walks_home_and_closes_at_whatever_moment(arm, number, error, moment):
     before = signal.getsignal(number)
@@ -434,6 +594,47 @@ def test_limits_narrow_the_range_of_the_robot(arm):
     assert robot.info.low == pytest.approx([0.2, -1.0])
     assert robot.info.rest == pytest.approx([0.2, 0.0])
     assert robot.info.joints == arm.info.joints
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: JointLimits(low=math.nan), r"\[nan, inf\] rad is no range"),
+        (lambda: JointLimits(high=math.nan), "is no range"),
+        (lambda: JointLimits(low=1.0, high=-1.0), r"\[1, -1\] rad is no range"),
+        (lambda: JointLimits(low=math.inf), "is no range"),
+        (lambda: JointLimits(speed=math.nan), "speed nan rad/s is not above 0"),
+        (lambda: JointLimits(speed=-1.0), "speed -1 rad/s is not above 0"),
+        (lambda: JointLimits(speed=0.0), "is not above 0"),
+        (lambda: JointLimits(torque=math.nan), "torque nan N·m is not above 0"),
+        (lambda: JointLimits(torque=-math.inf), "is not above 0"),
+        (lambda: SafetyConfig(excess=0), "excess"),
+        (lambda: SafetyConfig(excess=math.nan), "excess"),
+        (lambda: SafetyConfig(patience=-1), "patience"),
+        (lambda: SafetyConfig(patience=1.5), "whole number"),
+        (lambda: SafetyConfig(overruns=math.inf), "overruns"),
+        (lambda: SafetyConfig(hold_time=-1.0), "hold_time"),
+        (lambda: SafetyConfig(motion={"rad": {"speed": 1.0}}), "'rad'.* is no MotionLimits"),
+        (lambda: SafetyConfig(joints={"a": MotionLimits(1.0, 1.0)}), "'a'.* is no JointLimits"),
+        (lambda: MotionLimits(speed=math.nan, acceleration=1.0), "speed limit"),
+        (lambda: MotionLimits(speed=1.0, acceleration=math.inf), "acceleration limit"),
+        (lambda: MotionLimits(speed=1.0, acceleration=1.0, step=math.nan), "step nan"),
+        (lambda: MotionLimits(speed=1.0, acceleration=1.0, step=-0.1), "step -0.1"),
+        (lambda: MotionLimits(speed=1.0, acceleration=1.0, low=1.0, high=-1.0), r"range \[1, -1\]"),
+        (lambda: MotionLimits(speed=1.0, acceleration=1.0, low=math.nan), "range"),
+        (lambda: MotionLimits(speed=1.0, acceleration=1.0, walk_speed=math.nan), "walk speed"),
+        (lambda: MotionLimits(speed=1.0, acceleration=1.0, walk_speed=2.0), "walk speed"),
+    ],
+)
+def test_limits_that_would_keep_nothing_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("name", ["a/postion", "rads", "a", "/position", "Rad"])
+def test_misspelt_columns_and_units_are_refused(arm, name):
+    with pytest.raises(UnknownNameError, match=r"command column or unit .* Valid: a/position, b/position, rad"):
+        SafeRobot(arm, SafetyConfig(motion={name: MotionLimits(1.0, 10.0)}))
 
 
 def test_unknown_joints_and_units_are_refused(arm):

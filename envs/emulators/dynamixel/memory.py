@@ -3,9 +3,9 @@
 Source of the ranges: ROBOTIS e-manual, the page of each model.
 """
 
+import itertools
 from collections.abc import Mapping
 from enum import Enum, auto
-from itertools import count
 from typing import NamedTuple
 
 from pliant.errors import check_bounds
@@ -55,7 +55,8 @@ class Indirect(NamedTuple):
     """First address of the former."""
     data: int
     """First address of the latter."""
-    count: int
+    size: int
+    """How many."""
 
 
 def indirect_areas(model: ServoModel) -> tuple[Indirect, ...]:
@@ -136,11 +137,13 @@ def ranges(model: ServoModel) -> dict[str, tuple[int, int]]:
 
 def _indirect_registers(areas: tuple[Indirect, ...]) -> dict[int, Register]:
     """Return the registers of indirect addresses, by the address of the byte of data that each rules."""
-    numbers = count(1)
+    numbers = itertools.count(1)
     return {
-        area.data + n: Register(f"{INDIRECT_ADDRESS}{next(numbers)}", area.addresses + 2 * n, 2, "RW", area.data + n)
+        area.data + n: Register(
+            f"{INDIRECT_ADDRESS}{next(numbers)}", area.addresses + 2 * n, 2, "RW", area.data + n
+        )
         for area in areas
-        for n in range(area.count)
+        for n in range(area.size)
     }
 
 
@@ -155,14 +158,16 @@ class Memory:
     def __init__(self, model: ServoModel, values: Mapping[str, int]) -> None:
         self.model = model
         areas = indirect_areas(model)
-        ends = [r.address + r.size for r in model.table] + [area.data + area.count for area in areas]
+        ends = [r.address + r.size for r in model.table] + [area.data + area.size for area in areas]
         self._bytes = bytearray(max(ends))
-        self._counts = dict.fromkeys(model.registers, 0)
         self._ranges = ranges(model)
         self._at = {r.address: r for r in model.table}
         self._indirect = _indirect_registers(areas)
-        self._at |= {register.address: register for register in self._indirect.values()}
-        self._registers = {**model.registers, **{r.name: r for r in self._indirect.values()}}
+        data = [Register(f"indirect_data_{n}", at, 1, "RW", 0) for n, at in enumerate(self._indirect, start=1)]
+        further = [*self._indirect.values(), *data]
+        self._at |= {register.address: register for register in further}
+        self._registers = {**model.registers, **{register.name: register for register in further}}
+        self._counts = dict.fromkeys(self._registers, 0)
         self._ranges |= {r.name: (model.ram_start, len(self._bytes) - 1) for r in self._indirect.values()}
         self.restore(eeprom=True)
         for name, count in values.items():
@@ -235,7 +240,9 @@ class Memory:
             if address in self._indirect and self._target(address) != address:
                 target = self.at(address)
                 size = 1 if target is None else target.size
-                if [self._target(address + n) for n in range(size)] != [self._target(address) + n for n in range(size)]:
+                if [self._target(address + n) for n in range(size)] != [
+                    self._target(address) + n for n in range(size)
+                ]:
                     raise RefusedError(Reason.ACCESS)
                 writes += self.cut(self._target(address), data[:size])
                 address, data = address + size, data[size:]

@@ -15,7 +15,7 @@ _LARGEST_READ = 4096
 
 
 def take_away_port(path: Path) -> None:
-    """Remove what an emulator left at `path`: a link to a pseudo-terminal. Anything else is the user's and stays."""
+    """Remove what an emulator left at `path`, a link to a pseudo-terminal; all else is the user's and stays."""
     if path.is_symlink() and str(path.readlink()).startswith("/dev/pts/"):
         path.unlink()
 
