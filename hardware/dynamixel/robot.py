@@ -1,10 +1,12 @@
 """A robot of Dynamixel servos behind the robot interface."""
 
+import contextlib
 import itertools
 import logging
 import math
 import threading
 from collections import deque
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -83,6 +85,11 @@ class DynamixelRobot(Robot):
         self._columns = [slice(a, b) for a, b in zip([0, *ends], ends, strict=False)]
         self._sensors = Sensors(self.bus, config)
         self._lock = threading.RLock()
+        self._busy = False
+        """Whether this thread uses the bus: then only a signal's handler can call anything."""
+        self._stop_pending = False
+        self._commanded = -math.inf
+        """When the last goals were sent, on the clock, s."""
         self._engaged = False
         self._torque = False
         """Whether a servo may have torque from us."""
@@ -126,7 +133,7 @@ class DynamixelRobot(Robot):
             RobotError: The port cannot be opened, a servo is missing or has a hardware error.
             ConfigurationError: The servos are not as the configuration says.
         """
-        with self._lock:
+        with self._exclusive():
             if self.bus.is_open:
                 return
             self.bus.open()
@@ -142,7 +149,7 @@ class DynamixelRobot(Robot):
         A servo that has shut down is restarted without torque: support the arm. Raises `RobotError` if its
         hardware error comes back.
         """
-        with self._lock:
+        with self._exclusive():
             self.bus.open()
             self._engaged, self._fault = False, self._fault or f"{self.config.name}: the recovery failed."
             setup.disarm(self.bus, self.config)
@@ -151,7 +158,7 @@ class DynamixelRobot(Robot):
 
     def read(self) -> State:
         """Return the newest state. Raises `RobotError` if a servo does not answer or reports an error."""
-        with self._lock:
+        with self._exclusive():
             if self._engaged:
                 # Before the measurement, whose packets the servos take as a sign of life.
                 self._check_watchdog()
@@ -165,20 +172,20 @@ class DynamixelRobot(Robot):
     def send(self, command: ArrayLike) -> Array:
         """Send a command, wait for the next period, and return what was sent, in whole counts."""
         wanted = check_command(command, self._info)
-        with self._lock:
+        # After a late period the next deadline may be near; goals that come at once are a jump.
+        self._clock.sleep_until(self._commanded + self.config.period / 2)
+        with self._exclusive():
             if self._fault:
                 raise RobotError(f"{self._fault} Call recover() first.")
-            if self._engaged:
-                self._check_watchdog()
-            else:
+            if not self._engaged:
                 self._engage(wanted)
+            self._check_watchdog()
             wanted = np.clip(wanted, self._low, self._high)
             self._low, self._high = np.minimum(self._info.low, wanted), np.maximum(self._info.high, wanted)
+            self._raise_if_stopped()
             self._sent = self._write_goals(wanted)
-            if not self._engaged:
-                # A signal's handler has called `stop` in the midst of this.
-                self._halt()
-                raise RobotError(f"{self.config.name} was stopped.")
+            self._commanded = self._clock.now()
+            self._raise_if_stopped()
             sent: Array = self._sent.copy()
         beat = self._ticker.wait()
         self.overruns += beat.lateness > 0
@@ -186,24 +193,52 @@ class DynamixelRobot(Robot):
         return sent
 
     def stop(self) -> None:
-        """Hold every joint where it is (in current and PWM mode: without drive). Never raises; any thread."""
+        """Hold every joint where it is (in current and PWM mode: without drive). Never raises; any thread.
+
+        Called by a signal's handler while this thread uses the bus, it takes effect when that is over, before
+        anything else is sent.
+        """
+        with self._exclusive():
+            self._stop_pending = True
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """Have the bus alone: among threads, and before a `stop` that comes in between."""
         with self._lock:
-            if not (self.bus.is_open and (self._engaged or self._unheld)):
-                return
-            self._engaged = False
+            outermost, self._busy = not self._busy, True
             try:
-                self._halt()
-            except RobotError as error:
-                log.error("%s: could not be stopped: %s", self.config.name, error)
+                yield
+            finally:
+                if outermost:
+                    try:
+                        while self._stop_pending:
+                            self._stop_pending = False
+                            self._hold_still()
+                    finally:
+                        self._busy = False
+
+    def _raise_if_stopped(self) -> None:
+        if self._stop_pending:
+            raise RobotError(f"{self.config.name} was stopped.")
+
+    def _hold_still(self) -> None:
+        """Do what `stop` says."""
+        if not (self.bus.is_open and (self._engaged or self._unheld)):
+            return
+        self._engaged = False
+        try:
+            self._halt()
+        except RobotError as error:
+            log.error("%s: could not be stopped: %s", self.config.name, error)
 
     def close(self) -> None:
         """Bring the servos to the end state `on_close` and release the port. Safe to call twice."""
-        with self._lock:
+        with self._exclusive():
             if not self.bus.is_open:
                 return
             try:
                 if self.config.on_close == "hold":
-                    self.stop()
+                    self._hold_still()
                 else:
                     self._release()
             finally:
@@ -291,16 +326,15 @@ class DynamixelRobot(Robot):
             self._switch_on(here)
         except BaseException:
             if held:
-                self.stop()
+                self._hold_still()
             else:
                 self._release()
                 self._torque = False
                 self._unheld.clear()
             raise
         self._low, self._high = np.minimum(self._info.low, here), np.maximum(self._info.high, here)
-        self._engaged, self._suspicious = True, False
+        self._engaged = True
         self._unheld.clear()
-        self.bus.silence()
         self._ticker.restart()
 
     def _switch_on(self, here: Array) -> None:
@@ -309,6 +343,8 @@ class DynamixelRobot(Robot):
         for _, _, mount in self._motors:
             self._confirm_goals(mount)
             self._arm(mount)
+        self.bus.silence()  # what was before does not count
+        self._suspicious = False
         for _, _, mount in self._motors:
             self.bus.write(mount.servo, "torque_enable", 1)
             # Some servos forget their goals as the torque comes on.
@@ -324,7 +360,7 @@ class DynamixelRobot(Robot):
     def _confirm_goals(self, mount: ServoMount) -> None:
         """Write the last command's goals of one servo, confirmed.
 
-        A tripped watchdog, which keeps a servo from taking them, is cleared; if they still fail it is armed again.
+        A tripped watchdog, which keeps a servo from taking them, is cleared for it and armed again.
         """
         try:
             self._write_confirmed(mount)
@@ -334,9 +370,8 @@ class DynamixelRobot(Robot):
             self.bus.write(mount.servo, "bus_watchdog", 0)
             try:
                 self._write_confirmed(mount)
-            except RobotError:
+            finally:
                 self._arm(mount)
-                raise
 
     def _write_confirmed(self, mount: ServoMount) -> None:
         for register, counts in self._goals.items():
@@ -485,5 +520,5 @@ class DynamixelRobot(Robot):
     def _fail(self, what: str) -> None:
         """Hold every joint, remember why, and raise."""
         self._fault = f"{self.config.name}: {what}."
-        self.stop()
+        self._hold_still()
         raise RobotError(f"{self._fault} All joints hold. End the cause, then call recover().")

@@ -115,6 +115,63 @@ def test_killed_at_any_packet_of_the_first_command_no_servo_is_left_driving(benc
     assert packet > 8
 
 
+@pytest.mark.parametrize("kind", WATCHED)
+def test_a_stall_at_any_packet_of_the_first_command_leaves_the_watchdogs_armed_or_is_told(bench, kind):
+    make, packet, stalled = bench, 0, True
+    while stalled:
+        bench = make(kind)
+        robot = bench.robot
+        robot.connect()
+        command = robot.read().command
+        count = iter(range(-packet, 10_000))
+        bench.sending = lambda _, count=count, bench=bench: next(count) == 0 and bench.sleep(0.5)
+        try:
+            robot.send(command)
+            robot.read()
+            robot.read()
+        except RobotError as error:
+            assert "watchdog" in str(error)
+        else:
+            assert armed(bench) == [True, True]
+        stalled = next(count) > 0
+        packet += 1
+        if packet > 40:
+            break
+    assert packet > 8
+
+
+@pytest.mark.parametrize("kind", WATCHED)
+@pytest.mark.parametrize("packet", range(12))
+def test_a_stop_by_a_signals_handler_while_the_torque_comes_on_is_the_last_word(bench, kind, packet):
+    bench = bench(kind)
+    robot = bench.robot
+    robot.connect()
+    command = robot.read().command
+    count = iter(range(-packet, 10_000))
+    bench.sending = lambda _: next(count) == 0 and robot.stop()
+    with pytest.raises(RobotError, match="was stopped"):
+        robot.send(command)
+    bench.sending = lambda _: None
+    returned = len(bench.bus.journal)
+    bench.sleep(0.5)
+    assert len(bench.bus.journal) == returned, "no watchdog of a stopped servo trips"
+    assert bench.still_after(0.0)
+    robot.close()
+    assert bench.registers("torque_enable") == [0, 0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_after_a_late_period_two_commands_do_not_come_at_once(bench, kind):
+    bench = bench(kind)
+    robot = moving(bench)
+    since = bench.now()
+    for late in (0.9, 0.0, 0.0, 0.6, 0.0, 1.9, 0.0, 0.0):
+        bench.sleep(late * PERIOD)
+        robot.send(bench.far_command())
+    times = [e.time for e in bench.journal(bench.drive_register, since=since) if e.servo == 1]
+    assert np.diff(times).min() > 0.45 * PERIOD
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_servo_that_fails_as_the_torque_comes_on_leaves_all_without_it(bench, kind):
     bench = bench(kind, retries=0)
