@@ -168,7 +168,8 @@ class SafeRobot(Robot):
             [(limit.low, limit.high, limit.speed, limit.torque) for limit in measured]
         ).T
         self.observer: Callable[[State, Array, Array], None] | None = None
-        """Told every period of a walk: the state before it, the command asked for and the one sent."""
+        """Told every period of a walk: the state before it, the command asked for and the one sent. If it fails,
+        it is told nothing more, and the walk goes on."""
         self._trip = "the robot is not connected"
         self._latched = False
         """Whether only `rearm` lets the robot move again."""
@@ -461,7 +462,12 @@ class SafeRobot(Robot):
         state = self._state
         sent = self._send(limit_motion(target, self._last, self._walking, self._info.period))
         if self.observer is not None and state is not None:
-            self.observer(state, self._last.value, sent)
+            try:
+                self.observer(state, self._last.value, sent)
+            except Exception as error:
+                # A disk that is full must not drop the arm.
+                log.error("%s: the walk is not observed any more: %r", self._info.name, error)
+                self.observer = None
         return sent
 
     def _prepare(self) -> None:

@@ -113,7 +113,8 @@ class MachineTrials:
         self._recorder.event("info", f"run {len(self.runs) + 1}: walking to the start", state.time)
         self._robot.walk_to(first)
         for _ in range(self._settle):
-            self._robot.send(first)
+            state = self._robot.read()
+            self._recorder.walk(state, first, self._robot.send(first))
 
     def _play(self, run: Run) -> None:
         desired, last = self._feedforward.desired, len(run.asked) - 1

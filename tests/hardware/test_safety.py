@@ -645,3 +645,22 @@ def test_unknown_joints_and_units_are_refused(arm):
         SafeRobot(furlongs)
     with pytest.raises(OutOfBoundsError, match="hold_time"):
         SafetyConfig(hold_time=math.nan)
+
+
+def test_walks_are_told_period_by_period_and_go_on_when_nobody_can_listen(arm, caplog):
+    told = []
+
+    def full(state, asked, sent):
+        if len(told) == 30:
+            raise OSError("the disk is full")
+        told.append((state.time, asked, sent))
+
+    with safe(arm) as robot:
+        robot.observer = full
+        robot.walk_to([0.1, 0.1])
+        assert len(told) == len(arm.sent)
+        robot.send([0.1, 0.1])
+    assert len(told) == 30
+    assert "the disk is full" in caplog.text
+    assert arm.sent[-1] == pytest.approx([0, 0])
+    assert arm.calls[-1] == "close"

@@ -21,7 +21,7 @@ from pliant.controllers.feedforward import Playback
 from pliant.controllers.trial import JointTrials
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.simulated_robot import SimulatedRobot
-from pliant.errors import ConfigurationError, MismatchError
+from pliant.errors import ConfigurationError, MismatchError, RobotError
 from pliant.hardware.recording import Recorder, read_recording
 from pliant.hardware.safety import SafeRobot
 from pliant.scripts._deploy.feedforward import FeedForwardDeployment, checked
@@ -119,6 +119,11 @@ def test_a_deployment_leaves_recording_metrics_and_report(pliant, file, learned,
     sent = recording.series["/command"]["sent"] - recording.series["/command"]["asked"]
     assert np.abs(sent).max() < 0.01
     assert "run 2: complete" in recording.series["/events"]["message"]
+    walked = recording.series["/walk/command"]
+    assert walked["time"][0] < recording.series["/command"]["time"][0], "the walk out, and standing at the start"
+    assert walked["time"][-1] > recording.series["/command"]["time"][-1], "and the walk home"
+    np.testing.assert_allclose(walked["sent"][-1], [0, 0.2, 0, 0.2], atol=COUNT)
+    assert (np.diff(np.union1d(walked["time"], recording.series["/command"]["time"])) < 0.025).all(), "no gap"
     improved = FeedForward.load(tmp_path / "out" / "feedforward.npz")
     assert np.abs(improved.desired - improved.expected).max() == pytest.approx(second)
     page = (tmp_path / "out" / "report.html").read_text()
@@ -222,7 +227,15 @@ def test_kill_9_leaves_the_servos_stopped_by_their_watchdog_in_the_set_time(live
     assert [live.register(i, "present_position") for i in MOTORS] == pytest.approx(before, abs=2)
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [
+        (signal.SIGINT, 130),
+        (signal.SIGTERM, 143),
+        (signal.SIGHUP, 129),
+        pytest.param(signal.SIGQUIT, 131, marks=pytest.mark.slow),
+    ],
+)
 def test_a_signal_walks_home_releases_and_keeps_the_results(live, deployed, number, status, tmp_path):
     deployed.send_signal(number)
     _, errors = deployed.communicate(timeout=30)
@@ -234,6 +247,30 @@ def test_a_signal_walks_home_releases_and_keeps_the_results(live, deployed, numb
     assert metrics["completed"] is False
     assert metrics["max_error_rad"] is None
     assert read_recording(tmp_path / "out" / "recording.mcap").complete
+
+
+def test_a_trip_on_the_way_home_is_the_reason_and_status_2(file, monkeypatch, tmp_path):
+    robot, safety = machine("emulated")
+    walk_home = SafeRobot._walk_home
+
+    def overloaded(safe):
+        robot.machine.overload(2)
+        walk_home(safe)
+
+    monkeypatch.setattr(SafeRobot, "_walk_home", overloaded)
+    with initialize_config_module("pliant.conf", version_base="1.3"):
+        config = compose("deploy", [f"feedforward='{file}'"])
+    deployment = FeedForwardDeployment(config, SafeRobot(robot, safety))
+    quiet = Console(file=io.StringIO())
+    with Recorder(tmp_path / "r.mcap", deployment.robot.info) as recorder:
+        with pytest.raises(RobotError, match=r"servo 2 of joint 'shoulder': overload"):
+            deployment.run(recorder, quiet)
+        numbers, _ = deployment.finish(tmp_path, quiet)
+    assert not numbers["completed"]
+    assert "overload" in numbers["reason"]
+    assert [robot.machine.register(i, "torque_enable") for i in MOTORS] == [0] * 4
+    robot.power_off()
+    assert "overload" in read_recording(tmp_path / "r.mcap").series["/events"]["message"][-1]
 
 
 @pytest.mark.parametrize("walks", [1, 2])
