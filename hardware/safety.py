@@ -289,8 +289,10 @@ class SafeRobot(Robot):
         try:
             self.connect()
         except BaseException:
-            self.close()
-            self._interrupts.__exit__(None, None, None)
+            try:
+                self.close()
+            finally:
+                self._interrupts.__exit__(None, None, None)
             raise
         return self
 

@@ -664,3 +664,16 @@ def test_walks_are_told_period_by_period_and_go_on_when_nobody_can_listen(arm, c
     assert "the disk is full" in caplog.text
     assert arm.sent[-1] == pytest.approx([0, 0])
     assert arm.calls[-1] == "close"
+
+
+def test_a_second_signal_while_a_connection_is_given_up_leaves_no_handlers(arm):
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+
+    def strike(call):
+        os.kill(os.getpid(), signal.SIGINT if call == "connect" else signal.SIGTERM)
+
+    arm.during = strike
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        safe(arm).__enter__()
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+    assert arm.calls[-1] == "close"

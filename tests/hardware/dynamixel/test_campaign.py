@@ -1,7 +1,7 @@
-"""An attack on a deployment: faults of the bus, of the controller and of the world, drawn at random, at every phase.
+"""Attacks on a deployment: faults of the bus, of the controller and of the world, at random, at every phase.
 
 Each run is one program: it connects, switches the torque on, walks to a start, plays a motion, walks home and
-releases; and one attack: what breaks on the bus, what the controller does wrong and which signal comes, at a packet
+releases; and one attack: what breaks on the bus, what the controller does wrong, which signal comes, at a packet
 drawn within one phase. Afterwards the promises of docs/real-arm.md are checked at the servo, by the emulator's
 journal of every write that was taken or refused. A run is its seed: `attack(bench, seed)` gives the same again.
 """
@@ -16,14 +16,15 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from pliant.errors import PliantError, RobotError
-from pliant.hardware.limits import MotionLimits
+from pliant.errors import PliantError
+from pliant.hardware.dynamixel.robot import DynamixelRobot
+from pliant.hardware.limits import MotionLimits, limit_motion
 from pliant.hardware.recording import Recorder, read_recording
 from pliant.hardware.safety import SafeRobot, SafetyConfig
 
 pytest.importorskip("mcap")
 pytest.importorskip("dynamixel_sdk")
-from pliant.envs.emulators.dynamixel.faults import Faults  # noqa: E402
+from pliant.envs.emulators.dynamixel.faults import Faults
 
 KINDS = ("position", "extended", "current_position", "compliant", "current", "pwm", "xl430", "ax12a")
 PHASES = ("connecting", "torque coming on", "walking out", "playing", "walking home", "releasing")
@@ -42,7 +43,7 @@ LIMITS = {
     "N·m": MotionLimits(speed=20.0, acceleration=2000.0, walk_speed=2.0),
     "1": MotionLimits(speed=5.0, acceleration=500.0, walk_speed=0.5),
 }
-QUICK = 48
+QUICK, RUNS = 48, 1000
 
 
 class Attack(NamedTuple):
@@ -153,7 +154,11 @@ class Run:
     def sending(self, packet):
         """Before every packet: see whether it is time."""
         two = self.bench.model.protocol == 2
-        released = packet[7:8] == b"\x03" and packet[8] == self.release if two else packet[4:6] == bytes([3, self.release])
+        released = (
+            packet[7:8] == b"\x03" and packet[8] == self.release
+            if two
+            else packet[4:6] == bytes([3, self.release])
+        )
         if self.phase == "walking home" and released and not packet[10 if two else 6]:
             self.phase = "releasing"
         if self.phase != self.attack.phase or self.struck:
@@ -263,6 +268,12 @@ def checked_end(machine, plan, status):
         found.append("something still moves")
     whole = plan.bus in ("none", "overload", "servo restarts", "late answers")
     torques = machine.registers("torque_enable")
+    stopped = plan.controller in ("stop", "stop key") and status == 2 and plan.bus == "none"
+    if stopped and plan.phase in ("walking out", "playing"):
+        for servo in machine.bus.servos:
+            goals = [e for e in machine.journal(machine.drive_register) if e.servo == servo.id and not e.refusal]
+            if not is_hold(machine, goals, len(goals) - 1):
+                found.append(f"servo {servo.id} was not told to hold before it was released")
     if whole and status != -9 and any(torques):
         found.append(f"not released: torque {torques}")
     for servo, torque in zip(machine.bus.servos, torques, strict=True):
@@ -282,7 +293,13 @@ def checked_status(run, status):
         return [] if plan.signal == "SIGKILL" else ["killed by nobody"]
     expected = {0}
     if struck:
-        by_signal = {"SIGINT": {130}, "SIGTERM": {143}, "SIGHUP": {129}, "SIGQUIT": {131}, "two signals": {130, 143}}
+        by_signal = {
+            "SIGINT": {130},
+            "SIGTERM": {143},
+            "SIGHUP": {129},
+            "SIGQUIT": {131},
+            "two signals": {130, 143},
+        }
         expected = set(by_signal.get(plan.signal, {0}))
         # What else may end it first, or on its way home.
         if plan.controller in ("NaN", "stop key", "stop", "long stall", "short stall") or plan.bus != "none":
@@ -407,7 +424,9 @@ def summary(outcomes):
     for name in ("kind", "phase", "bus", "controller", "signal"):
         counts = Counter(getattr(o.attack, name) for o in outcomes)
         lines.append(f"{name}: " + ", ".join(f"{key} {n}" for key, n in sorted(counts.items())))
-    lines.append("exit status: " + ", ".join(f"{k} {n}" for k, n in sorted(Counter(o.status for o in outcomes).items())))
+    lines.append(
+        "exit status: " + ", ".join(f"{k} {n}" for k, n in sorted(Counter(o.status for o in outcomes).items()))
+    )
     bad = [o for o in outcomes if o.unsafe]
     lines.append(f"unsafe ends: {len(bad)}")
     lines += [f"  {o.attack} status {o.status}: {'; '.join(o.unsafe[:3])}" for o in bad]
@@ -421,8 +440,35 @@ def test_no_attack_of_a_few_leaves_the_machine_in_another_state_than_promised(be
 
 @pytest.mark.slow
 def test_no_attack_of_a_thousand_leaves_the_machine_in_another_state_than_promised(bench, tmp_path, killed):
-    outcomes = [attack(bench, seed, tmp_path, killed) for seed in range(int(os.environ.get("SEEDS", 1000)))]
+    outcomes = [attack(bench, seed, tmp_path, killed) for seed in range(RUNS)]
     print(summary(outcomes))
     assert not any(o.unsafe for o in outcomes), summary(outcomes)
     assert {o.attack.kind for o in outcomes} == set(KINDS)
-    assert isinstance(RobotError("x"), PliantError)
+
+
+BROKEN = {
+    "watchdog never armed": ("_arm", lambda self, mount: None),
+    "stop sent once, unconfirmed": ("_confirm_halt", lambda self, silent=None: self._unheld.clear()),
+    "no stop at all": ("_hold_still", lambda self: None),
+    "no release": ("_release", lambda self: None),
+    "torque on without a goal": ("_hold", lambda self, silent=frozenset(): np.zeros(len(self._info.command))),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_the_campaign_sees_a_driver_that_is_broken(bench, tmp_path, killed, monkeypatch, what):
+    """A check that cannot fail proves nothing."""
+    name, broken = BROKEN[what]
+    monkeypatch.setattr(DynamixelRobot, name, broken)
+    assert any(attack(bench, seed, tmp_path, killed).unsafe for seed in range(60)), "nothing was seen in 60 runs"
+
+
+@pytest.mark.parametrize("what", ["speed", "acceleration"])
+def test_the_campaign_sees_a_safety_layer_that_is_broken(bench, tmp_path, killed, monkeypatch, what):
+    def unlimited(target, last, limits, period):
+        limits = limits._replace(acceleration=limits.acceleration * 4)
+        limits = limits._replace(speed=limits.speed * 4) if what == "speed" else limits
+        return limit_motion(target, last, limits, period)
+
+    monkeypatch.setattr("pliant.hardware.safety.limit_motion", unlimited)
+    assert any(attack(bench, seed, tmp_path, killed).unsafe for seed in range(60)), "nothing was seen in 60 runs"
