@@ -347,7 +347,7 @@ def checked_goals(machine, plan):
             if before is None:
                 continue
             step, took = (now.value - before.value) * count, now.time - before.time
-            # Goals that come at once are those of a stop, or of the torque coming on: written to all, then to each.
+            # Goals that come at once are those of a stop or of the torque coming on: to all, then to each.
             follows = at + 1 < len(goals) and goals[at + 1].time - now.time < 0.4 * PERIOD
             lossless = plan.bus not in (*LOSSY, "deaf servos", "mute servos", "servo without power")
             regular = 0.4 * PERIOD < took < 1.6 * PERIOD
