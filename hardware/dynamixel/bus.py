@@ -202,7 +202,7 @@ class Bus:
 
     def _opened(self) -> Wire:
         if self._wire is None or not self._wire.is_open:
-            raise RobotError(self.loss or f"the bus on {self.path} is not open.")
+            raise RobotError(f"the bus on {self.path} is not open: {self.loss or 'open() comes first.'}")
         return self._wire
 
     def _id(self, servo: int) -> int:

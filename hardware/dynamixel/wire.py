@@ -229,7 +229,7 @@ class Wire:
 
     def _opened(self) -> SerialPort:
         if self._port is None:
-            raise RobotError(self.loss or f"the bus on {self.path} is not open.")
+            raise RobotError(f"the bus on {self.path} is not open: {self.loss or 'open() comes first.'}")
         return self._port
 
     def _ready(self, servo: int, request: tuple[Instruction, bytes, int]) -> bool:
