@@ -128,7 +128,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
 
         Raises:
             ConfigurationError: options are given.
-            RobotError: the robot cannot be connected, or does not measure what the task observes.
+            RobotError: the robot cannot be connected, was stopped and not armed again by its operator (a reset
+                does not do that), or does not measure what the task observes.
         """
         super().reset(seed=seed)
         if options:
@@ -188,12 +189,17 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         return None if self._view is None else self._view.render()
 
     def close(self) -> None:
-        """Stop and release the robot, and close the window."""
+        """Release the robot as its `close` does it (a safety layer walks home), and close the window.
+
+        Raises:
+            RobotError: the robot was stopped on its way; it is released all the same.
+        """
         self._going = False
-        self.robot.stop()
-        self.robot.close()
-        if self._view is not None:
-            self._view.close()
+        try:
+            self.robot.close()
+        finally:
+            if self._view is not None:
+                self._view.close()
 
     def _place(self, position: Array | None) -> None:
         """Bring the robot to the start of an episode."""

@@ -111,6 +111,8 @@ def limit_motion(target: Motion, last: Motion, limits: Bounds, period: float) ->
     fastest, acceleration = limits.speed, limits.acceleration
     low, high = np.minimum(limits.low, last.value), np.maximum(limits.high, last.value)
     change = acceleration * period
+    # A motion that is faster than allowed, as when a walk begins in motion, slows down no faster than it may.
+    forwards, backwards = np.maximum(fastest, last.speed - change), np.minimum(-fastest, last.speed + change)
     aim = np.clip(target.value, limits.low, limits.high)
     flow = np.where(aim == target.value, np.clip(target.speed, -fastest, fastest), 0.0)
     speed = (aim - last.value) / period
@@ -118,7 +120,7 @@ def limit_motion(target: Motion, last: Motion, limits: Bounds, period: float) ->
     gap = aim - flow * period - last.value
     chase = flow + np.sign(gap) * braking_speed(np.abs(gap), acceleration, period)
     speed = np.where(fits, speed, np.clip(chase, last.speed - change, last.speed + change))
-    speed = np.clip(speed, -fastest, fastest)
+    speed = np.clip(speed, backwards, forwards)
     speed = np.minimum(speed, braking_speed(np.maximum(high - last.value, 0), acceleration, period))
     speed = np.maximum(speed, -braking_speed(np.maximum(last.value - low, 0), acceleration, period))
     value = np.clip(last.value + speed * period, low, high)

@@ -9,6 +9,7 @@ Channels, each a JSON object with its schema in the file; `time` is the robot's,
 | `/sensors` | `name`, `value`: what else the robot measures, in the units of its signals |
 | `/command` | `name`, `asked`, `sent`, in the units of the robot's command |
 | `/tracking` | `name`, `reference` (rad), `error` = reference − position (rad) |
+| `/walk/joint_states`, `/walk/motor_states`, `/walk/command` | the same on walks and while standing at a start |
 | `/timing` | `overruns`, `missed_reads`, `retries`: totals so far |
 | `/events` | `level`, `message` |
 """
@@ -41,10 +42,17 @@ _TOPICS: Mapping[str, Mapping[str, object]] = {
     "/motor_states": _MOTION,
     "/sensors": {"name": _NAMES, "value": _NUMBERS},
     "/command": {"name": _NAMES, "asked": _NUMBERS, "sent": _NUMBERS},
+    "/walk/joint_states": _MOTION,
+    "/walk/motor_states": _MOTION,
+    "/walk/command": {"name": _NAMES, "asked": _NUMBERS, "sent": _NUMBERS},
     "/tracking": {"name": _NAMES, "reference": _NUMBERS, "error": _NUMBERS},
     "/timing": {"overruns": _COUNT, "missed_reads": _COUNT, "retries": _COUNT},
     "/events": {"level": {"type": "string"}, "message": {"type": "string"}},
 }
+
+
+_WALK = [topic for topic in _TOPICS if topic.startswith("/walk")]
+"""Topics that are there only if there was a walk."""
 
 
 class Timing(NamedTuple):
@@ -92,7 +100,7 @@ class Recorder:
         }
         self._writer.add_metadata("run", facts | dict(metadata or {}))
         self._sensors = [channel.name for channel in info.sensors]
-        self._channels = {topic: self._register(topic, fields) for topic, fields in _TOPICS.items()}
+        self._channels = {topic: self._register(topic, _TOPICS[topic]) for topic in _TOPICS if topic not in _WALK}
 
     def _register(self, topic: str, fields: Mapping[str, object]) -> int:
         schema = {"type": "object", "properties": {"time": {"type": "number"}, **fields}}
@@ -116,22 +124,31 @@ class Recorder:
             reference: Where the joints should be, (joints,), rad.
             timing: What went wrong so far.
         """
-        joints, motors = self._info.joints, self._info.motors
-        self._write("/joint_states", state.time, _motion(joints, state.position, state.velocity, state.torque))
-        if motors:
-            motion = _motion(motors, state.motor_position, state.motor_velocity, state.motor_torque)
-            self._write("/motor_states", state.time, motion)
-        if self._sensors:
-            self._write("/sensors", state.time, {"name": self._sensors, "value": _plain(state.sensors)})
-        command = {"name": self._info.command_names, "asked": _plain(asked), "sent": _plain(sent)}
-        self._write("/command", state.time, command)
+        self._period("", state, asked, sent)
         if reference is not None:
             error = _plain(reference - state.position)
-            tracking = {"name": joints, "reference": _plain(reference), "error": error}
+            tracking = {"name": self._info.joints, "reference": _plain(reference), "error": error}
             self._write("/tracking", state.time, tracking)
         if timing is not None:
             self._write("/timing", state.time, timing._asdict())
         self._stream.flush()
+
+    def walk(self, state: State, asked: Array, sent: Array) -> None:
+        """Write one period of a walk, or of standing at a start; arguments as in `record`."""
+        self._period("/walk", state, asked, sent)
+        self._stream.flush()
+
+    def _period(self, prefix: str, state: State, asked: Array, sent: Array) -> None:
+        joints, motors = self._info.joints, self._info.motors
+        motion = _motion(joints, state.position, state.velocity, state.torque)
+        self._write(f"{prefix}/joint_states", state.time, motion)
+        if motors:
+            motion = _motion(motors, state.motor_position, state.motor_velocity, state.motor_torque)
+            self._write(f"{prefix}/motor_states", state.time, motion)
+        if self._sensors and not prefix:
+            self._write("/sensors", state.time, {"name": self._sensors, "value": _plain(state.sensors)})
+        command = {"name": self._info.command_names, "asked": _plain(asked), "sent": _plain(sent)}
+        self._write(f"{prefix}/command", state.time, command)
 
     def event(self, level: str, message: str, time_: float | None = None) -> None:
         """Write that something happened at robot time `time_`, s; by default at that of the newest message."""
@@ -160,6 +177,8 @@ class Recorder:
         self._newest = time_
         stamp = self._start + round(time_ * 1e9)
         data = json.dumps({"time": time_, **fields}, allow_nan=False).encode()
+        if topic not in self._channels:
+            self._channels[topic] = self._register(topic, _TOPICS[topic])
         try:
             self._writer.add_message(self._channels[topic], stamp, data, stamp)
         except OSError as error:

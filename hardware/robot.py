@@ -189,6 +189,11 @@ class Robot(ABC):
     def info(self) -> RobotInfo:
         """Names, command layout and period; known without connecting."""
 
+    @property
+    def unmeasured(self) -> frozenset[str]:
+        """What the machine is known not to measure, as `joint/position`, `joint/velocity`, `joint/torque`."""
+        return frozenset()
+
     @abstractmethod
     def connect(self) -> None:
         """Open the machine. Does not move it."""
@@ -214,9 +219,13 @@ class Robot(ABC):
 
         Returns:
             A state with a leading axis of n + 1 instants, one period apart: position (n + 1, joints), ….
+
+        Raises:
+            ShapeError, OutOfBoundsError: a row has the wrong shape or a NaN; then none is sent.
         """
+        rows = [check_command(row, self.info) for row in np.asarray(commands, dtype=np.float64)]
         states = [self.read()]
-        for command in np.asarray(commands, dtype=np.float64):
+        for command in rows:
             self.send(command)
             states.append(self.read())
         return stacked(states)

@@ -3,6 +3,7 @@
 import atexit
 import logging
 import math
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType, TracebackType
@@ -11,7 +12,7 @@ from typing import NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.errors import ConfigurationError, RobotError, check_bounds, unknown_name
+from pliant.errors import ConfigurationError, PliantError, RobotError, check_bounds, check_count, unknown_name
 from pliant.hardware.limits import Bounds, Motion, MotionLimits, bounds, limit_motion
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
 from pliant.hardware.stopping import Interrupts
@@ -31,7 +32,10 @@ DEFAULT_MOTION: Mapping[str, MotionLimits] = MappingProxyType(
 
 @dataclass(frozen=True)
 class JointLimits:
-    """What may be measured at a joint; beyond it the robot is stopped. What is NaN has no limit."""
+    """What may be measured at a joint; beyond it the robot is stopped.
+
+    A limit of what the robot does not measure is refused by `SafeRobot`: it would keep nothing.
+    """
 
     low: float = -math.inf
     """Smallest angle, rad."""
@@ -42,19 +46,37 @@ class JointLimits:
     torque: float = math.inf
     """N·m."""
 
+    def __post_init__(self) -> None:
+        if not (-math.inf <= self.low < self.high <= math.inf):
+            raise ConfigurationError(f"joint limits: [{self.low:g}, {self.high:g}] rad is no range.")
+        for name, unit in (("speed", "rad/s"), ("torque", "N·m")):
+            if not getattr(self, name) > 0:
+                raise ConfigurationError(f"joint limits: {name} {getattr(self, name):g} {unit} is not above 0.")
+
+    @property
+    def limited(self) -> tuple[str, ...]:
+        """Which of position, velocity and torque are limited."""
+        given = {
+            "position": math.isfinite(self.low) or math.isfinite(self.high),
+            "velocity": math.isfinite(self.speed),
+            "torque": math.isfinite(self.torque),
+        }
+        return tuple(name for name, finite in given.items() if finite)
+
 
 @dataclass(frozen=True)
 class SafetyConfig:
     """How a `SafeRobot` limits and watches."""
 
     motion: Mapping[str, MotionLimits] = field(default_factory=lambda: DEFAULT_MOTION)
-    """Limits of the command by column (`joint/quantity`) or, for columns not named, by unit."""
+    """Limits of the command by column (`joint/quantity`) or, for columns not named, by unit: one that occurs, or
+    one of `DEFAULT_MOTION`, which has what is not given here."""
     joints: Mapping[str, JointLimits] = field(default_factory=dict)
     """Limits of what is measured, by joint."""
     excess: int = 3
     """Measurements in a row beyond a joint's limits at which the robot is stopped."""
     patience: int = 3
-    """Reads in a row that may fail; the last state stands in for them."""
+    """Reads in a row that may fail or bring nothing new; the last state stands in for them."""
     overruns: int = 5
     """Late periods in a row that are let pass."""
     hold_time: float = 1.0
@@ -63,9 +85,14 @@ class SafetyConfig:
     """Whether `close` walks back to rest first."""
 
     def __post_init__(self) -> None:
-        for name in ("excess", "patience", "overruns"):
-            check_bounds(name, getattr(self, name), 0, 1000)
+        check_count("excess", self.excess, 1, 1000)
+        for name in ("patience", "overruns"):
+            check_count(name, getattr(self, name), 0, 1000)
         check_bounds("hold_time", self.hold_time, 0.0, 60.0, "s")
+        for kind, given in ((MotionLimits, self.motion), (JointLimits, self.joints)):
+            for name, limit in given.items():
+                if not isinstance(limit, kind):
+                    raise ConfigurationError(f"safety limits of {name!r}: {limit!r} is no {kind.__name__}.")
 
 
 @dataclass
@@ -88,15 +115,18 @@ class SafeRobot(Robot):
       step, speed and acceleration (`limit_motion`); `send` returns what was sent.
     - The first motion starts from the state's own command, which a machine at rest measures then.
     - `walk_to` goes anywhere at walking speed.
-    - **Trip.** Reads that go on failing, a machine that refuses a command, a joint beyond its limits, periods
-      that go on being late, the stop key: the joints are held for `hold_time`, then the robot is closed
-      (torque off, in the robot's own order), and `RobotError` says why. Nothing moves again before `rearm`,
-      which connects anew and starts from the measured state.
-    - **End.** Leaving the `with` block, normally, by an exception, by Ctrl-C or SIGTERM, walks back to rest
-      from the last command sent, then closes. A signal during that walk cuts it short: hold, then close; so
-      does the second of two. SIGKILL is left to the machine's own watchdog. A program that ends without
-      having called `close` closes then.
-    - `stop` holds where the robot is and latches, as a trip does.
+    - From outside its range a joint comes back in at walking speed.
+    - **Trip.** Reads that go on failing or whose `State.time` stands still, a machine that refuses a command, a
+      joint beyond its limits, periods that go on being late, the stop key: the joints are held for `hold_time`,
+      then the robot is closed (torque off, in the robot's own order), and `RobotError` says why. Nothing moves
+      again before `rearm`, which connects anew and starts from the measured state; `connect` refuses.
+    - **End.** Leaving the `with` block, normally, by an exception, by Ctrl-C, SIGTERM, SIGHUP or SIGQUIT, walks
+      back to rest from the last command sent, then closes. A signal during that walk cuts it short: hold, then
+      close; so does the second of two. A trip on the way raises `RobotError`, if nothing else is being raised.
+      SIGKILL is left to the machine's own watchdog. A program that ends without having called `close` closes
+      then, also by SIGTERM, SIGHUP and SIGQUIT without a `with` block.
+    - `stop` holds where the robot is and latches, as a trip does. It may be called from any thread: when it
+      returns, nothing more is sent.
 
     Args:
         robot: Any robot.
@@ -118,7 +148,7 @@ class SafeRobot(Robot):
         self._stop_key = stop_key or (lambda: False)
         self._clock = clock or SystemClock()
         self._interrupts = Interrupts()
-        limits = [_column_limits(c.name, c.unit, self.config.motion) for c in robot.info.command]
+        limits = _motion_limits(robot.info, self.config.motion)
         self._bounds = bounds(limits, robot.info.command, robot.info.period, walk=False)
         self._walking = bounds(limits, robot.info.command, robot.info.period, walk=True)
         low, high = self._bounds.low, self._bounds.high
@@ -133,13 +163,21 @@ class SafeRobot(Robot):
             if name not in robot.info.joints:
                 raise unknown_name("joint", name, robot.info.joints, "the safety limits")
         measured = [self.config.joints.get(name, JointLimits()) for name in robot.info.joints]
+        self._refuse_blind_limits(robot.unmeasured)
         self._joint_low, self._joint_high, self._joint_speed, self._joint_torque = np.array(
             [(limit.low, limit.high, limit.speed, limit.torque) for limit in measured]
         ).T
+        self.observer: Callable[[State, Array, Array], None] | None = None
+        """Told every period of a walk: the state before it, the command asked for and the one sent. If it fails,
+        it is told nothing more, and the walk goes on."""
         self._trip = "the robot is not connected"
+        self._latched = False
+        """Whether only `rearm` lets the robot move again."""
+        self._lock = threading.RLock()
         self._state: State | None = None
         self._sends = 0
         self._missed = self._beyond = self._late = 0
+        self._since, self._lag = 0, 0.0
         self._last = self._asked = Motion(self._info.rest, np.zeros(len(low)))
         self._connected = self._started = self._moved = False
 
@@ -158,22 +196,43 @@ class SafeRobot(Robot):
         """Why the robot may not move; empty if it may."""
         return self._trip
 
+    @property
+    def unmeasured(self) -> frozenset[str]:
+        """The robot's."""
+        return self.robot.unmeasured
+
     def connect(self) -> None:
-        """Connect the robot and start from its measured state. Moves nothing."""
+        """Connect the robot and start from its measured state. Moves nothing.
+
+        Raises:
+            RobotError: The robot was stopped; only `rearm` lets it move again.
+            ConfigurationError: A limit is set of what the robot does not measure.
+        """
+        if self._latched:
+            raise RobotError(self._refusal())
+        self._interrupts.install()
         with self._interrupts.deferred():
             try:
                 if not self._connected:
                     self._connected = True
                     self.robot.connect()
-                    atexit.register(self.close)
+                    atexit.register(self._close_at_exit)
                 self._start()
             except BaseException:
                 self._release()
                 raise
 
     def rearm(self) -> None:
-        """Allow motion again after a trip or `stop`, from the measured state; old targets are dropped."""
-        self.connect()
+        """Allow motion again after a trip or `stop`, from the measured state; old targets are dropped.
+
+        For the person who has ended the cause. If it fails, nothing may move still.
+        """
+        latched, self._latched = self._latched, False
+        try:
+            self.connect()
+        except BaseException:
+            self._latched = latched
+            raise
 
     def read(self) -> State:
         """Return the newest state, or the last one while reads are failing within `patience`."""
@@ -186,7 +245,7 @@ class SafeRobot(Robot):
             asked = check_command(command, self._info)
             self._prepare()
             self._asked = Motion(asked, (asked - self._asked.value) / self._info.period)
-            motion = limit_motion(self._asked, self._last, self._bounds, self._info.period)
+            motion = limit_motion(self._asked, self._last, self._bounds_here(), self._info.period)
             self.report.limited += not np.allclose(motion.value, asked, rtol=0, atol=1e-9)
             return self._send(motion)
 
@@ -203,18 +262,25 @@ class SafeRobot(Robot):
         while not (self._started and (self._last.value == target).all()):
             with self._interrupts.deferred():
                 self._prepare()
-                sent = self._send(limit_motion(still, self._last, self._walking, self._info.period))
+                sent = self._walk_on(still)
         self._asked = still
         return sent
 
     def stop(self) -> None:
-        """Hold where the robot is; nothing moves before `rearm`. Safe to call at any time."""
-        self.robot.stop()
+        """Hold where the robot is; nothing moves before `rearm`. Safe to call at any time, from any thread."""
         if not self._trip:
             self._latch("stopped")
+        # At once, and again if a command was on its way to the robot meanwhile.
+        self.robot.stop()
+        with self._lock:
+            self.robot.stop()
 
     def close(self) -> None:
-        """Walk back to rest, unless the robot was stopped or never moved, and release it."""
+        """Walk back to rest, unless the robot was stopped or never moved, and release it.
+
+        Raises:
+            RobotError: The robot was stopped on the way back. It is released all the same.
+        """
         with self._interrupts.deferred():
             self._close()
 
@@ -244,10 +310,18 @@ class SafeRobot(Robot):
         try:
             self.connect()
         except BaseException:
-            self.close()
-            self._interrupts.__exit__(None, None, None)
+            try:
+                self.close()
+            finally:
+                self._interrupts.__exit__(None, None, None)
             raise
         return self
+
+    def _close_at_exit(self) -> None:
+        try:
+            self.close()
+        except RobotError as error:
+            log.error("%s", error)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -263,21 +337,62 @@ class SafeRobot(Robot):
 
     def _leave(self, kind: type[BaseException] | None) -> None:
         with self._interrupts.deferred():
-            self._close()
-            if kind is not None:
-                # What is on its way already says more than a second signal.
-                self._interrupts.pending = None
+            try:
+                self._close()
+            except RobotError:
+                if kind is None:
+                    raise
+                # What is on its way already says more; the log has this.
+            finally:
+                if kind is not None:
+                    self._interrupts.pending = None
 
     def _start(self) -> None:
-        state = self.robot.read()
-        self._state, self._trip = state, ""
+        state = self._first_read()
+        self._refuse_blind_limits(self._not_finite(state))
+        with self._lock:
+            if self._latched:
+                raise RobotError(self._refusal())
+            self._state, self._trip = state, ""
         self._sends = self._missed = self._beyond = self._late = 0
+        self._since, self._lag = 0, 0.0
         self._last = Motion(np.array(state.command), np.zeros(len(state.command)))
         self._asked, self._started = self._last, False
+
+    def _first_read(self) -> State:
+        """Return what is read at the start, where no earlier state can stand in for a failed read."""
+        for _ in range(self.config.patience):
+            try:
+                return self.robot.read()
+            except RobotError:
+                self.report.missed_reads += 1
+        return self.robot.read()
+
+    def _refuse_blind_limits(self, unmeasured: frozenset[str]) -> None:
+        """Raise `ConfigurationError` if a limit is set of something that is not measured."""
+        limited = [f"{name}/{what}" for name, limit in self.config.joints.items() for what in limit.limited]
+        blind = [name for name in limited if name in unmeasured]
+        if blind:
+            raise ConfigurationError(
+                f"{self._info.name} does not measure {', '.join(blind)}; a limit of it in the safety limits would "
+                "keep nothing. Leave it out, or give the joint a servo or an encoder that measures it."
+            )
+
+    def _not_finite(self, state: State) -> frozenset[str]:
+        """Return what a state has no number for, as `unmeasured` names it."""
+        columns = {"position": state.position, "velocity": state.velocity, "torque": state.torque}
+        return frozenset(
+            f"{joint}/{what}"
+            for what, values in columns.items()
+            for joint, value in zip(self._info.joints, values, strict=True)
+            if not math.isfinite(value)
+        )
 
     def _read(self) -> State:
         try:
             state = self.robot.read()
+            if self._state is not None and not self._trip:
+                self._check_fresh(state, self._state)
         except RobotError as error:
             self.report.missed_reads += 1
             self._missed += 1
@@ -289,8 +404,27 @@ class SafeRobot(Robot):
             return self._state
         if not self._trip:
             self._watch(state)
-        self._state, self._missed, self._sends = state, 0, 0
+        self._state, self._missed, self._sends, self._since = state, 0, 0, 0
         return state
+
+    def _check_fresh(self, state: State, last: State) -> None:
+        """Raise if the state is as old as the last one, older, or falls behind, or a limited quantity is unknown.
+
+        Every command takes a period, so of n commands the state must have grown older by n periods; what it lacks
+        adds up.
+        """
+        period = self._info.period
+        ahead = state.time - last.time
+        if not (ahead > 0 if self._since else ahead >= 0):
+            raise RobotError(f"the reading is old: its time stands at {state.time:.3f} s")
+        lag = max(0.0, self._lag + self._since * period - ahead)
+        if lag > (self.config.patience + 1) * period:
+            raise RobotError(f"the reading is {lag:.3f} s old, and falls behind")
+        limited = {f"{name}/{what}" for name, limit in self.config.joints.items() for what in limit.limited}
+        lost = sorted(limited & self._not_finite(state)) if limited else []
+        if lost:
+            raise RobotError(f"{', '.join(lost)}, which has a limit, is not measured any more")
+        self._lag = lag
 
     def _watch(self, state: State) -> None:
         """Trip if a joint is beyond its limits, or the loop too slow."""
@@ -301,7 +435,7 @@ class SafeRobot(Robot):
             | (np.abs(state.torque) > self._joint_torque)
         )
         self._beyond = self._beyond + 1 if beyond.any() else 0
-        if self._beyond > self.config.excess:
+        if self._beyond >= self.config.excess:
             names = [name for name, bad in zip(self._info.joints, beyond, strict=True) if bad]
             at = int(np.argmax(beyond))
             self._stop_and_release(
@@ -316,29 +450,62 @@ class SafeRobot(Robot):
         if self._late > self.config.overruns:
             self._stop_and_release(f"{self._late} periods in a row took too long")
 
+    def _bounds_here(self) -> Bounds:
+        """Return the limits of the next command: outside its range, a column walks."""
+        inside = (self._last.value >= self._bounds.low) & (self._last.value <= self._bounds.high)
+        return self._bounds._replace(speed=np.where(inside, self._bounds.speed, self._walking.speed))
+
     def _send(self, motion: Motion) -> Array:
-        if self._stop_key():
+        try:
+            pressed = self._stop_key()
+        except Exception as error:
+            self._stop_and_release(f"the stop key cannot be asked: {error!r}")
+        if pressed:
             self._stop_and_release("the stop key")
         if self._sends:
             self._read()
         try:
-            sent = self.robot.send(motion.value)
-        except RobotError as error:
-            self._stop_and_release(str(error))
-        self._last, self._moved = motion, True
+            # Whoever calls `stop` in another thread waits here for this command, and stops then.
+            with self._lock:
+                if self._trip:
+                    raise RobotError(self._refusal())
+                self._moved = True
+                sent = self.robot.send(motion.value)
+        except Exception as error:
+            if self._trip:
+                raise
+            self._stop_and_release(str(error) if isinstance(error, PliantError) else repr(error))
+        self._last = motion
         self._sends += 1
+        self._since += 1
+        return sent
+
+    def _walk_on(self, target: Motion) -> Array:
+        """Send the next command of a walk."""
+        state = self._state
+        sent = self._send(limit_motion(target, self._last, self._walking, self._info.period))
+        if self.observer is not None and state is not None:
+            try:
+                self.observer(state, self._last.value, sent)
+            except Exception as error:
+                # A disk that is full must not drop the arm.
+                log.error("%s: the walk is not observed any more: %r", self._info.name, error)
+                self.observer = None
         return sent
 
     def _prepare(self) -> None:
         """Raise if the robot may not move; before the first motion, see where it is now."""
         if self._trip:
-            raise RobotError(f"{self._info.name} may not move: {self._trip}. When it is safe, call rearm().")
+            raise RobotError(self._refusal())
         if not self._started:
             self._start()
             self._started = True
 
+    def _refusal(self) -> str:
+        return f"{self._info.name} may not move: {self._trip}. When it is safe, call rearm()."
+
     def _latch(self, reason: str) -> None:
-        self._trip = reason
+        self._trip, self._latched = reason, True
         self.report.trips.append(reason)
 
     def _stop_and_release(self, reason: str) -> NoReturn:
@@ -351,29 +518,41 @@ class SafeRobot(Robot):
         )
 
     def _hold_and_close(self) -> None:
-        self.robot.stop()
-        end = self._clock.now() + self.config.hold_time
-        signals = self._interrupts.count
-        # A further signal means: now.
-        while self._clock.now() < end and self._interrupts.count == signals:
-            self._clock.sleep_until(min(end, self._clock.now() + 0.02))
-        self._release()
+        try:
+            self.robot.stop()
+            end = self._clock.now() + self.config.hold_time
+            signals = self._interrupts.count
+            # A further signal means: now.
+            while self._clock.now() < end and self._interrupts.count == signals:
+                self._clock.sleep_until(min(end, self._clock.now() + 0.02))
+        finally:
+            self._release()
 
     def _release(self) -> None:
         if not self._connected:
             return
         self._connected = self._started = self._moved = False
-        atexit.unregister(self.close)
-        self.robot.close()
+        atexit.unregister(self._close_at_exit)
+        try:
+            self.robot.close()
+        finally:
+            self._interrupts.uninstall()
 
     def _close(self) -> None:
-        if self._moved and not self._trip and self.config.return_to_rest:
-            try:
+        try:
+            if self._moved and not self._trip and self.config.return_to_rest:
                 self._walk_home()
-            except RobotError as error:
-                log.error("%s: no way back to rest: %s", self._info.name, error)
-        self._trip = self._trip or "the robot is closed"
-        self._release()
+        except RobotError as error:
+            log.error("%s: no way back to rest: %s", self._info.name, error)
+            if self._connected:  # stopped, but not released
+                self._hold_and_close()
+            raise
+        except BaseException:
+            self._hold_and_close()
+            raise
+        finally:
+            self._trip = self._trip or "the robot is closed"
+            self._release()
 
     def _walk_home(self) -> None:
         still = Motion(self._info.rest, np.zeros(len(self._info.rest)))
@@ -382,7 +561,16 @@ class SafeRobot(Robot):
                 log.warning("%s: the walk back to rest is cut short by a signal.", self._info.name)
                 self._hold_and_close()
                 return
-            self._send(limit_motion(still, self._last, self._walking, self._info.period))
+            self._walk_on(still)
+
+
+def _motion_limits(info: RobotInfo, motion: Mapping[str, MotionLimits]) -> list[MotionLimits]:
+    """Return the limits of every column; raise `UnknownNameError` for a name that is none's."""
+    choices = list(dict.fromkeys([*info.command_names, *(channel.unit for channel in info.command)]))
+    for name in motion:
+        if name not in choices and name not in DEFAULT_MOTION:
+            raise unknown_name("command column or unit", name, choices, "the motion limits")
+    return [_column_limits(channel.name, channel.unit, motion) for channel in info.command]
 
 
 def _column_limits(name: str, unit: str, motion: Mapping[str, MotionLimits]) -> MotionLimits:

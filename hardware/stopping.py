@@ -5,32 +5,36 @@ import logging
 import os
 import select
 import signal
+import stat
 import sys
 import termios
 import threading
 import tty
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, Self
 
 log = logging.getLogger(__name__)
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_KEPT_IGNORED = (signal.SIGHUP, signal.SIGQUIT)
 
 
 class Interrupts:
-    """Takes SIGINT and SIGTERM at moments when a robot can be left alone.
+    """Takes SIGINT, SIGTERM, SIGHUP and SIGQUIT at moments when a robot can be left alone.
 
-    Outside `deferred` the first signal raises at once what it would have raised without us:
-    `KeyboardInterrupt`, or `SystemExit(143)` for SIGTERM. Inside, and whenever one has been raised already, a
-    signal waits in `pending` until the outermost block ends.
+    Outside `deferred` the first signal raises at once what ends the program with the status that a shell shows:
+    `KeyboardInterrupt`, or `SystemExit` with 143 for SIGTERM, 129 for SIGHUP (the terminal was closed), 131 for
+    SIGQUIT. Inside, and whenever one has been raised already, a signal waits in `pending` until the outermost
+    block ends. A SIGHUP or SIGQUIT that the program was started to ignore (`nohup`) stays ignored.
 
-    Use as a context manager in the main thread; in another thread Python delivers no signals, and it does
-    nothing.
+    Use as a context manager in the main thread; in another thread Python delivers no signals, and it does nothing.
+    Between `install` and `uninstall` it takes only what would end the program without a word.
     """
 
     def __init__(self) -> None:
         self._before: dict[int, Any] = {}
+        self._entered = False
         self._depth = 0
         self._raised = False
         self.pending: int | None = None
@@ -39,21 +43,42 @@ class Interrupts:
         """Signals that have arrived."""
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            for number in SIGNALS:
-                self._before[number] = signal.signal(number, self._handle)
-        else:
-            log.info("not in the main thread: signals are left to whoever handles them.")
+        self._take(SIGNALS)
+        self._entered = True
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._entered = False
+        self.uninstall()
+
+    def install(self) -> None:
+        """Take SIGTERM, SIGHUP and SIGQUIT if nobody else does; Ctrl-C stays Python's own. Safe to call twice."""
+        if not self._entered:
+            self._take([number for number in SIGNALS if signal.getsignal(number) == signal.SIG_DFL])
+
+    def _take(self, numbers: Iterable[signal.Signals]) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            log.info("not in the main thread: signals are left to whoever handles them.")
+            return
+        self._raised = False
+        for number in numbers:
+            if number in _KEPT_IGNORED and signal.getsignal(number) == signal.SIG_IGN:
+                continue
+            self._before.setdefault(number, signal.signal(number, self._handle))
+
+    def uninstall(self) -> None:
+        """Give the signals back, unless a `with` block still takes them. Safe to call twice."""
+        if self._entered or threading.current_thread() is not threading.main_thread():
+            return
         while self._before:
             number, handler = self._before.popitem()
             signal.signal(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            _let_go_of_terminal()
         self.count += 1
         if self._depth or self._raised:
             self.pending = number
@@ -77,6 +102,19 @@ class Interrupts:
 
 def _exception(number: int) -> BaseException:
     return KeyboardInterrupt() if number == signal.SIGINT else SystemExit(128 + number)
+
+
+def _let_go_of_terminal() -> None:
+    """Let what is printed from now on go nowhere, if its terminal is gone: an error would end the program."""
+    for descriptor in (1, 2):
+        try:
+            gone = stat.S_ISCHR(os.fstat(descriptor).st_mode) and not os.isatty(descriptor)
+            if gone:
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, descriptor)
+                os.close(nowhere)
+        except OSError:
+            continue
 
 
 class StopKey:
@@ -103,11 +141,19 @@ class StopKey:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._before:
-            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+            with contextlib.suppress(OSError, termios.error):  # the terminal may be gone
+                termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
 
     def __call__(self) -> bool:
-        """Return whether one of the keys has been pressed since the last call."""
+        """Return whether one of the keys was pressed since the last call; never, once the terminal is gone."""
         if self._descriptor < 0:
             return False
-        ready, _, _ = select.select([self._descriptor], [], [], 0)
-        return bool(ready) and any(key in self._keys for key in os.read(self._descriptor, 64))
+        try:
+            ready, _, _ = select.select([self._descriptor], [], [], 0)
+            data = os.read(self._descriptor, 64) if ready else b""
+        except (OSError, ValueError):
+            ready, data = [self._descriptor], b""
+        if ready and not data:
+            log.warning("the terminal is gone, and with it the stop key.")
+            self._descriptor, self._before = -1, []
+        return any(key in self._keys for key in data)

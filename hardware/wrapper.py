@@ -22,6 +22,11 @@ class RobotWrapper(Robot):
         """The robot's."""
         return self.robot.info
 
+    @property
+    def unmeasured(self) -> frozenset[str]:
+        """The robot's."""
+        return self.robot.unmeasured
+
     def connect(self) -> None:
         """Connect the robot."""
         self.robot.connect()

@@ -25,7 +25,7 @@ def job(config: DictConfig) -> None:
         raise ConfigurationError(f"{type(robot).__name__} is no emulated machine; hardware=emulated is one.")
     port = Path(robot.config.port)
     emulator = Emulator(Bus(robot.settings, robot.plant()), port)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: emulator.stop())
     servos = ", ".join(f"{servo.id} ({servo.model})" for servo in robot.settings.servos)
     print(f"servos {servos} at {port}, control at {control_path(port)}; Ctrl-C ends it", flush=True)

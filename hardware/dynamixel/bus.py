@@ -5,10 +5,20 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError
+from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError, check_bounds, check_count
 from pliant.hardware.dynamixel.packets import BROADCAST, LARGEST_ID, Instruction
 from pliant.hardware.dynamixel.tables import HARDWARE_ERRORS, STATUS_ERRORS_1, ServoModel, model_by_number
 from pliant.hardware.dynamixel.wire import FAULTS_1, Answer, Counters, Wire
+
+
+class RefusalError(RobotError):
+    """A servo answered that it does not do what was asked."""
+
+
+MOST_RETRIES = 100
+"""Largest number of further tries of a request."""
+LONGEST_SLACK = 10.0
+"""Longest time an answer may be late, s."""
 
 
 class Bus:
@@ -30,6 +40,8 @@ class Bus:
     ) -> None:
         if protocol not in (1, 2):
             raise ConfigurationError(f"Dynamixel protocol {protocol!r} does not exist; 1 and 2 do.")
+        check_count("retries", retries, 0, MOST_RETRIES)
+        check_bounds("slack", slack, 0.0, LONGEST_SLACK, "s")
         self.path, self.protocol, self.retries = port, protocol, retries
         self._rate, self._slack = baud_rate, slack
         self._wire: Wire | None = None
@@ -46,6 +58,7 @@ class Bus:
         """Close the port. Safe to call twice."""
         if self._wire is not None:
             self._wire.close()
+            self._wire.loss = ""
 
     def __enter__(self) -> Self:
         self.open()
@@ -67,9 +80,17 @@ class Bus:
         return self._counters
 
     @property
+    def loss(self) -> str:
+        """Why the port was lost, such as an unplugging; empty while it was not."""
+        return self._wire.loss if self._wire else ""
+
     def silence(self) -> float:
-        """Time since the last packet was sent, s."""
-        return time.monotonic() - self._wire.last_request if self._wire else float("inf")
+        """Return the longest time without a packet since the last call, up to now, s."""
+        if self._wire is None:
+            return float("inf")
+        longest = max(self._wire.longest_silence, time.monotonic() - self._wire.last_request)
+        self._wire.longest_silence = 0.0
+        return longest
 
     @property
     def baud_rate(self) -> int:
@@ -181,7 +202,7 @@ class Bus:
 
     def _opened(self) -> Wire:
         if self._wire is None or not self._wire.is_open:
-            raise RobotError(f"the bus on {self.path} is not open.")
+            raise RobotError(f"the bus on {self.path} is not open: {self.loss or 'open() comes first.'}")
         return self._wire
 
     def _id(self, servo: int) -> int:
@@ -209,5 +230,5 @@ class Bus:
                 f"pliant bus scan port={self.path}"
             )
         if answer.refusal:
-            raise RobotError(f"servo {servo} on {self.path} refused to {what}: {answer.refusal}.")
+            raise RefusalError(f"servo {servo} on {self.path} refused to {what}: {answer.refusal}.")
         return answer

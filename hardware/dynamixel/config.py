@@ -1,18 +1,24 @@
 """Which servos move which joint, and how: what a `DynamixelRobot` is made from."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from pliant.errors import ConfigurationError, check_bounds, unknown_name
+from pliant.errors import ConfigurationError, check_bounds, check_count, unknown_name
+from pliant.hardware.dynamixel.bus import LONGEST_SLACK, MOST_RETRIES
 from pliant.hardware.dynamixel.packets import LARGEST_ID
 from pliant.hardware.dynamixel.tables import ServoModel, servo_model
+from pliant.hardware.robot import Channel
 
 Mode = Literal["position", "extended", "current", "current_position", "pwm"]
 DRIVEN_MODES: tuple[Mode, ...] = ("position", "extended", "current", "current_position", "pwm")
 POSITION_MODES: tuple[Mode, ...] = ("position", "extended", "current_position")
+CURRENT_MODES: tuple[Mode, ...] = ("current", "current_position")
 LARGEST_WATCHDOG = 127 * 0.02
 """Longest time of the servos' bus watchdog, s."""
+LARGEST_ANGLE = 1000.0
+"""Largest angle that a joint's range may reach, rad."""
 
 _DRIVERS_OWN = (
     *("id", "baud_rate", "operating_mode", "drive_mode", "homing_offset", "status_return_level"),
@@ -60,9 +66,10 @@ class ServoMount:
         check_bounds(f"servo {self.servo}: zero", self.zero, -7.0, 7.0, "rad")
         for name, count in self.settings.items():
             register = self.table.register(name)
-            if register.access == "R" or name in _DRIVERS_OWN or name.startswith("goal_"):
+            own = name in _DRIVERS_OWN or (name == "led" and self.table.protocol == 1)
+            if register.access == "R" or own or name.startswith("goal_"):
                 raise ConfigurationError(f"servo {self.servo}: {name!r} cannot be among the settings.")
-            register.encode(count)
+            register.encode(check_count(f"servo {self.servo}: {name}", count, -(2**32), 2**32))
 
     @property
     def table(self) -> ServoModel:
@@ -93,7 +100,8 @@ class DynamixelJoint:
     preset_rest: float = 0.0
     """Preset at rest, rad."""
     torque: float | None = None
-    """Largest torque of a servo, on the joint's side, N·m; by default what its current limit gives."""
+    """Largest torque of a servo in the modes that limit it (current, current_position), on the joint's side, N·m;
+    by default what its current limit gives."""
     encoder: ServoMount | None = None
     """A servo without torque that measures the link's angle, else unknown of a compliant joint."""
 
@@ -109,14 +117,23 @@ class DynamixelJoint:
             if self.mode not in mount.table.modes:
                 known = [mode for mode in DRIVEN_MODES if mode in mount.table.modes]
                 raise unknown_name("mode", self.mode, known, f"{where} (servo {mount.servo}, {mount.model})")
+        for name in ("low", "high"):
+            check_bounds(f"{where}: {name}", getattr(self, name), -LARGEST_ANGLE, LARGEST_ANGLE, "rad")
         if not self.low < self.high:
             raise ConfigurationError(f"{where}: low {self.low:g} is not below high {self.high:g}.")
         check_bounds(f"{where}: rest", self.rest, self.low, self.high, "rad")
-        if len(self.preset) != 2 or self.preset[0] > self.preset[1]:
+        if len(self.preset) != 2 or not -LARGEST_ANGLE <= self.preset[0] <= self.preset[1] <= LARGEST_ANGLE:
             raise ConfigurationError(f"{where}: preset {self.preset} is not a range (lowest, highest).")
+        if not self.compliant and any(self.preset):
+            raise ConfigurationError(f"{where} has one servo, so it has no preset; two that are antagonists have.")
         check_bounds(f"{where}: preset_rest", self.preset_rest, self.preset[0], self.preset[1], "rad")
         if self.torque is not None:
             check_bounds(f"{where}: torque", self.torque, 0.0, 1e3, "N·m")
+            if self.mode not in CURRENT_MODES:
+                raise ConfigurationError(
+                    f"{where}: torque {self.torque:g} N·m would limit nothing in the mode {self.mode!r}; only "
+                    f"{' and '.join(CURRENT_MODES)} limit it, or a current_limit among the servo's settings."
+                )
         if self.mode in POSITION_MODES:
             for index in range(len(self.servos)):
                 self._check_travel(index)
@@ -187,9 +204,11 @@ class DynamixelConfig:
     release_pause: float = 0.1
     """Time from one joint's release to the next one's, s."""
     first_step: float = 0.1
-    """Largest distance of the first command from where the joints are, rad."""
+    """Largest distance of the first command from where the joints are, and of a joint from its range, rad."""
     parameters: Mapping[str, object] = field(default_factory=dict)
     """What the joints are, for `RobotInfo`."""
+    positions: Sequence[Channel] = ()
+    """Ranges of the links' angles and where they rest, `joint/position`; unbounded where nothing is said."""
 
     def __post_init__(self) -> None:
         if not self.joints:
@@ -206,6 +225,11 @@ class DynamixelConfig:
             models = sorted({mount.model for mount in self.mounts()})
             raise ConfigurationError(f"{', '.join(models)} speak different protocols; one bus has one.")
         check_bounds("period", self.period, 1e-4, 10.0, "s")
+        check_bounds("baud_rate", self.baud_rate, 1, 1e8, "bit/s")
+        check_count("retries", self.retries, 0, MOST_RETRIES)
+        check_bounds("slack", self.slack, 0.0, LONGEST_SLACK, "s")
+        check_bounds("release_pause", self.release_pause, 0.0, 60.0, "s")
+        check_bounds("first_step", self.first_step, 0.0, math.pi, "rad")
         if self.on_close not in ("release", "hold"):
             raise unknown_name("end state", self.on_close, ("release", "hold"), "on_close")
         self._check_watchdog()
@@ -216,6 +240,7 @@ class DynamixelConfig:
             )
 
     def _check_watchdog(self) -> None:
+        check_bounds("watchdog", self.watchdog, 0.0, LARGEST_WATCHDOG, "s")
         if self.watchdog == 0:
             return
         if self.protocol == 1:

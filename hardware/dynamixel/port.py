@@ -111,6 +111,9 @@ def _lock(path: str) -> int:
         if not os.isatty(descriptor):
             raise RobotError(f"{path} is not a serial port.")
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # A program on the bare SDK takes no lock.
+        if _openers(path, descriptor):
+            raise RobotError(f"{path} is in use. {_holder(path, descriptor)}")
     except BlockingIOError as error:
         os.close(descriptor)
         raise RobotError(f"{path} is in use. {_holder(path)}") from error
@@ -152,9 +155,9 @@ def _forbidden(path: str) -> str:
     )
 
 
-def _holder(path: str) -> str:
-    """Return a sentence on who holds the port and how to make them let go."""
-    processes = _lock_owners(path) or _openers(path)
+def _holder(path: str, own: int = -1) -> str:
+    """Return a sentence on who holds the port, beside our descriptor `own`, and how to make them let go."""
+    processes = (_lock_owners(path) if own < 0 else set()) or _openers(path, own)
     if os.getpid() in processes:
         return "This process itself holds it: close the other Bus first."
     if not processes:
@@ -176,16 +179,35 @@ def _lock_owners(path: str) -> set[int]:
     return {int(f[4]) for f in fields if len(f) > 5 and f[1] == "FLOCK" and f[5] == key and int(f[4]) > 0}
 
 
-def _openers(path: str) -> set[int]:
-    """Return the processes, as far as we may look, that have `path` open."""
+def _openers(path: str, own: int = -1) -> set[int]:
+    """Return the processes, as far as we may look, that have `path` open other than by our descriptor `own`.
+
+    Who has the master's side of a pseudo-terminal is its far end, such as an emulated bus, and no other client.
+    """
     target, found = os.path.realpath(path), set()
+    mine = (os.getpid(), own)
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:
-            if str(link.readlink()) == target:
+            if str(link.readlink()) == target and (int(link.parts[2]), int(link.name)) != mine:
                 found.add(int(link.parts[2]))
         except OSError:
             continue  # gone meanwhile, or another user's
-    return found
+    terminal, _, number = target.rpartition("/")
+    return {pid for pid in found if not (terminal == "/dev/pts" and _has_master(pid, number))}
+
+
+def _has_master(pid: int, number: str) -> bool:
+    """Return whether a process has the master's side of /dev/pts/`number` open."""
+    for link in Path(f"/proc/{pid}/fd").glob("*"):
+        try:
+            if "ptmx" not in link.readlink().name:
+                continue
+            lines = Path(f"/proc/{pid}/fdinfo/{link.name}").read_text().splitlines()
+        except OSError:
+            continue
+        if any(line.split() == ["tty-index:", number] for line in lines):
+            return True
+    return False
 
 
 def _command(pid: int) -> str:

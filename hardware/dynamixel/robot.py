@@ -1,30 +1,38 @@
 """A robot of Dynamixel servos behind the robot interface."""
 
+import contextlib
 import itertools
 import logging
 import math
-from collections.abc import Mapping
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.errors import RobotError
 from pliant.hardware.dynamixel import mapping, setup
-from pliant.hardware.dynamixel.bus import Bus
-from pliant.hardware.dynamixel.config import DynamixelConfig
+from pliant.hardware.dynamixel.bus import Bus, RefusalError
+from pliant.hardware.dynamixel.config import POSITION_MODES, DynamixelConfig, DynamixelJoint, ServoMount
 from pliant.hardware.dynamixel.sensing import Sensors
 from pliant.hardware.dynamixel.wire import Counters
-from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
+from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command, joint_signals
 from pliant.hardware.timing import Clock, SystemClock, Ticker
 
 log = logging.getLogger(__name__)
 
-# Register, the value that tells of trouble, and of which.
-_SHUT_DOWN = (("torque_limit", 0, "has shut down (torque limit 0)"),)
-_POWERLESS = (
-    ("torque_enable", 0, "has lost its torque (a dip of the supply?)"),
-    ("bus_watchdog", -1, "has been stopped by its bus watchdog"),
-)
+_DIP = "has lost its torque (a dip of the supply?)"
+_GOAL = {"current": "goal_current", "pwm": "goal_pwm"}
+"""Register that drives a servo, by mode; `goal_position` in all others."""
+_AUDITED = {1: ("torque_limit", "led", "torque_enable", "goal"), 2: ("torque_enable", "bus_watchdog", "goal")}
+"""What is checked of every motor, in turn: what feedback does not show. A servo that restarts after a dip of the
+supply says nothing of it; it is only without torque, or an AX-12A without its settings, because the next goal
+switches its torque on again: there the LED, lit with the torque, tells."""
+_REMEMBERED = 16
+"""Goals of a servo that are remembered: what it was not told in so many periods, it did not take."""
+_QUIET = 0.75
+"""Share of the watchdog's time without a packet after which the servos are asked whether it has tripped."""
 
 
 class DynamixelRobot(Robot):
@@ -32,11 +40,17 @@ class DynamixelRobot(Robot):
 
     - `connect` checks and configures the servos and moves nothing. Without torque they can be read, and moved
       by hand.
-    - The first `send` switches the torque on at the measured pose, arms the servos' bus watchdog, and refuses
-      a command further than `first_step` from that pose.
+    - The first `send` refuses a command further than `first_step` from the measured pose, arms the servos' bus
+      watchdogs and then switches the torque on at that pose: nothing moves. A joint that stands a little outside
+      its range is held there, and may only be commanded towards it.
     - A hardware error, a servo that has lost its torque, or a tripped watchdog: every joint holds,
       `RobotError` names servo and joint, and every `send` is refused until `recover`.
-    - `stop` holds every joint where it is, with torque (in current and PWM mode: without drive).
+    - Goals that a servo does not take are noticed: by the silence after which its watchdog trips, and by reading
+      them back, a servo a period.
+    - `stop` holds every joint where it is, with torque (in current and PWM mode: without drive). Every servo
+      confirms it, and then its watchdog is switched off; a servo that does not confirm keeps its watchdog. A joint
+      whose servos do not answer keeps its last command. May be called from any thread. The next `send` begins
+      anew, as the first one did.
     - `close` ends in the state `on_close`: torque off from tip to base, or holding.
     - A process that dies leaves the servos to their watchdog: they stop within `watchdog` seconds.
 
@@ -59,10 +73,14 @@ class DynamixelRobot(Robot):
         self._ticker = Ticker(config.period, self._clock)
         self._start = 0.0
         self._motors = list(config.motors())
+        joints = tuple(joint.name for joint in config.joints)
+        motors = tuple(f"{joint.name}/{index + 1}" for joint, index, _ in self._motors)
+        ranges = {channel.name: channel for channel in config.positions}
         self._info = RobotInfo(
             name=config.name,
-            joints=tuple(joint.name for joint in config.joints),
-            motors=tuple(f"{joint.name}/{index + 1}" for joint, index, _ in self._motors),
+            joints=joints,
+            motors=motors,
+            signals=tuple(ranges.get(channel.name, channel) for channel in joint_signals(joints, motors)),
             command=tuple(channel for joint in config.joints for channel in mapping.channels(joint)),
             period=config.period,
             parameters=config.parameters,
@@ -70,19 +88,42 @@ class DynamixelRobot(Robot):
         ends = np.cumsum([len(mapping.channels(joint)) for joint in config.joints]).tolist()
         self._columns = [slice(a, b) for a, b in zip([0, *ends], ends, strict=False)]
         self._sensors = Sensors(self.bus, config)
+        self._lock = threading.RLock()
+        self._busy = False
+        """Whether this thread uses the bus: then only a signal's handler can call anything."""
+        self._stop_pending = False
+        self._commanded = -math.inf
+        """When the last goals were sent, on the clock, s."""
         self._engaged = False
+        self._torque = False
+        """Whether a servo may have torque from us."""
         self._fault = ""
         self._sent: Array | None = None
-        self._current_limits: dict[int, bytes] = {}
-        # What feedback does not show. A servo that restarts after a dip of the supply says nothing of it; it is
-        # only without torque.
-        bad = _SHUT_DOWN if config.protocol == 1 else _POWERLESS
-        self._audits = itertools.cycle(itertools.product(bad, self._motors))
+        self._low, self._high = self._info.low, self._info.high
+        self._goals: dict[str, dict[int, int]] = {}
+        """Counts of the last command, by register and servo."""
+        self._recent: dict[int, deque[int]] = {m.servo: deque(maxlen=_REMEMBERED) for _, _, m in self._motors}
+        self._unheld: set[int] = set()
+        """Servos that were stopped and have not confirmed it."""
+        self._suspicious = False
+        """Whether the bus was silent for so long that the watchdogs may have tripped."""
+        self._current_limits: dict[int, int] = {}
+        self._audits = itertools.cycle(itertools.product(_AUDITED[config.protocol], self._motors))
 
     @property
     def info(self) -> RobotInfo:
         """Joints, motors, command columns and period."""
         return self._info
+
+    @property
+    def unmeasured(self) -> frozenset[str]:
+        """Speed and position of a compliant joint without an encoder, torque where no current is measured."""
+        blind = [joint for joint in self.config.joints if joint.compliant and joint.encoder is None]
+        weak = [joint for joint, _, mount in self._motors if mount.table.torque_constant is None]
+        return frozenset(
+            [f"{joint.name}/{what}" for joint in blind for what in ("position", "velocity")]
+            + [f"{joint.name}/torque" for joint in weak]
+        )
 
     @property
     def counters(self) -> Counters:
@@ -96,14 +137,15 @@ class DynamixelRobot(Robot):
             RobotError: The port cannot be opened, a servo is missing or has a hardware error.
             ConfigurationError: The servos are not as the configuration says.
         """
-        if self.bus.is_open:
-            return
-        self.bus.open()
-        try:
-            self._begin()
-        except BaseException:
-            self.bus.close()
-            raise
+        with self._exclusive():
+            if self.bus.is_open:
+                return
+            self.bus.open()
+            try:
+                self._begin()
+            except BaseException:
+                self.bus.close()
+                raise
 
     def recover(self) -> None:
         """Bring back servos that have shut down and begin anew: old goals dropped, torque with the next send.
@@ -111,57 +153,101 @@ class DynamixelRobot(Robot):
         A servo that has shut down is restarted without torque: support the arm. Raises `RobotError` if its
         hardware error comes back.
         """
-        self.bus.open()
-        self._engaged, self._fault = False, self._fault or f"{self.config.name}: the recovery failed."
-        setup.set_watchdog(self.bus, self.config, 0.0)
-        setup.revive(self.bus, self.config)
-        self._begin()
+        with self._exclusive():
+            self.bus.open()
+            self._engaged, self._fault = False, self._fault or f"{self.config.name}: the recovery failed."
+            setup.disarm(self.bus, self.config)
+            setup.revive(self.bus, self.config)
+            self._begin()
 
     def read(self) -> State:
         """Return the newest state. Raises `RobotError` if a servo does not answer or reports an error."""
-        self._measure()
-        if not self._fault:
-            self._check_health()
-        return self._state()
+        with self._exclusive():
+            if self._engaged:
+                # Before the measurement, whose packets the servos take as a sign of life.
+                self._check_watchdog()
+            self._measure()
+            if self._unheld:
+                self._confirm_halt()
+            if not self._fault:
+                self._check_health()
+            return self._state()
 
     def send(self, command: ArrayLike) -> Array:
         """Send a command, wait for the next period, and return what was sent, in whole counts."""
-        wanted = np.clip(check_command(command, self._info), self._info.low, self._info.high)
-        if self._fault:
-            raise RobotError(f"{self._fault} Call recover() first.")
-        if self._engaged:
+        wanted = check_command(command, self._info)
+        # After a late period the next deadline may be near; goals that come at once are a jump.
+        self._clock.sleep_until(self._commanded + self.config.period / 2)
+        with self._exclusive():
+            if self._fault:
+                raise RobotError(f"{self._fault} Call recover() first.")
+            if not self._engaged:
+                self._engage(wanted)
             self._check_watchdog()
-        else:
-            self._engage(wanted)
-        self._sent = self._write_goals(wanted)
+            wanted = np.clip(wanted, self._low, self._high)
+            self._low, self._high = np.minimum(self._info.low, wanted), np.maximum(self._info.high, wanted)
+            self._raise_if_stopped()
+            self._sent = self._write_goals(wanted)
+            self._commanded = self._clock.now()
+            self._raise_if_stopped()
+            sent: Array = self._sent.copy()
         beat = self._ticker.wait()
         self.overruns += beat.lateness > 0
         self.worst_lateness = max(self.worst_lateness, beat.lateness)
-        return self._sent.copy()
+        return sent
 
     def stop(self) -> None:
-        """Hold every joint where it is (in current and PWM mode: without drive). Never raises."""
-        if not (self.bus.is_open and self._engaged):
+        """Hold every joint where it is (in current and PWM mode: without drive). Never raises; any thread.
+
+        Called by a signal's handler while this thread uses the bus, it takes effect when that is over, before
+        anything else is sent.
+        """
+        with self._exclusive():
+            self._stop_pending = True
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """Have the bus alone: among threads, and before a `stop` that comes in between."""
+        with self._lock:
+            outermost, self._busy = not self._busy, True
+            try:
+                yield
+            finally:
+                if outermost:
+                    try:
+                        while self._stop_pending:
+                            self._stop_pending = False
+                            self._hold_still()
+                    finally:
+                        self._busy = False
+
+    def _raise_if_stopped(self) -> None:
+        if self._stop_pending:
+            raise RobotError(f"{self.config.name} was stopped.")
+
+    def _hold_still(self) -> None:
+        """Do what `stop` says."""
+        if not (self.bus.is_open and (self._engaged or self._unheld)):
             return
+        self._engaged = False
         try:
-            self._disarm()
-            self._sensors.update()
-            self._sent = self._write_goals(self._hold())
+            self._halt()
         except RobotError as error:
             log.error("%s: could not be stopped: %s", self.config.name, error)
 
     def close(self) -> None:
         """Bring the servos to the end state `on_close` and release the port. Safe to call twice."""
-        if not self.bus.is_open:
-            return
-        try:
-            if self.config.on_close == "hold":
-                self.stop()
-            else:
-                self._release()
-        finally:
-            self._engaged = False
-            self.bus.close()
+        with self._exclusive():
+            if not self.bus.is_open:
+                return
+            try:
+                if self.config.on_close == "hold":
+                    self._hold_still()
+                else:
+                    self._release()
+            finally:
+                self._engaged = self._torque = False
+                self.bus.close()
 
     def _release(self) -> None:
         try:
@@ -174,7 +260,8 @@ class DynamixelRobot(Robot):
 
     def _begin(self) -> None:
         setup.prepare(self.bus, self.config)
-        self._engaged, self._fault, self._sent = False, "", None
+        self._engaged, self._torque, self._fault, self._sent = False, False, "", None
+        self._unheld.clear()
         self._sensors.restart()
         self.overruns, self.worst_lateness = 0, 0.0
         self._start = self._clock.now()
@@ -196,10 +283,17 @@ class DynamixelRobot(Robot):
         if self._engaged:
             self._audit()
 
-    def _hold(self) -> Array:
-        """Return the command that leaves every joint where it was measured."""
+    def _hold(self, silent: frozenset[int] = frozenset()) -> Array:
+        """Return the command that leaves every joint where it was measured.
+
+        A joint with one of the servos `silent`, whose measurement is old, keeps its last command.
+        """
         command: list[float] = []
-        for joint in self.config.joints:
+        for joint, columns in zip(self.config.joints, self._columns, strict=True):
+            old = any(mount.servo in silent for mount in joint.servos)
+            if old and self._sent is not None and joint.mode in POSITION_MODES:
+                command += self._sent[columns].tolist()
+                continue
             angles = [self._sensors.angle[self._sensors.index[mount.servo]] for mount in joint.servos]
             command += mapping.hold_command(joint, angles)
         return np.array(command)
@@ -223,24 +317,108 @@ class DynamixelRobot(Robot):
         )
 
     def _engage(self, wanted: Array) -> None:
-        """Switch the torque on at the measured pose."""
+        """Arm the watchdogs, then switch the torque on at the measured pose."""
         if not self.bus.is_open:
-            raise RobotError(f"{self.config.name} is not connected; call connect() first.")
+            raise RobotError(self.bus.loss or f"{self.config.name} is not connected; call connect() first.")
         self._sensors.restart()
         self._measure()
-        measured = self._hold()
-        self._check_first(measured, wanted)
-        here = np.clip(measured, self._info.low, self._info.high)
-        self._current_limits = {}
-        self._write_goals(here)
+        here = self._hold()
+        self._check_first(here, wanted)
+        held, self._torque = self._torque, True
+        self._unheld = {mount.servo for _, _, mount in self._motors}
+        try:
+            self._switch_on(here)
+        except BaseException:
+            if held:
+                self._hold_still()
+            else:
+                self._release()
+                self._torque = False
+                self._unheld.clear()
+            raise
+        self._low, self._high = np.minimum(self._info.low, here), np.maximum(self._info.high, here)
+        self._engaged = True
+        self._unheld.clear()
+        self._ticker.restart()
+
+    def _switch_on(self, here: Array) -> None:
+        """Set goals, watchdog and torque of every motor, in this order; every write is confirmed."""
+        self._sent = self._set_goals(here)
+        for _, _, mount in self._motors:
+            self._confirm_goals(mount)
+            self._arm(mount)
+        self.bus.silence()  # what was before does not count
+        self._suspicious = False
         for _, _, mount in self._motors:
             self.bus.write(mount.servo, "torque_enable", 1)
-        # Some servos forget their goals as the torque comes on.
+            # Some servos forget their goals as the torque comes on.
+            self._confirm_goals(mount)
+
+    def _arm(self, mount: ServoMount) -> None:
+        """Arm a servo's watchdog; an AX-12A, which has none, lights its LED, which goes out if it restarts."""
+        if self.config.protocol == 1:
+            self.bus.write(mount.servo, "led", 1)
+        else:
+            self.bus.write(mount.servo, "bus_watchdog", setup.watchdog_count(self.config))
+
+    def _confirm_goals(self, mount: ServoMount) -> None:
+        """Write the last command's goals of one servo, confirmed.
+
+        A tripped watchdog, which keeps a servo from taking them, is cleared for it and armed again.
+        """
+        try:
+            self._write_confirmed(mount)
+        except RefusalError:
+            if self.config.protocol == 1 or self.bus.read(mount.servo, "bus_watchdog") != -1:
+                raise
+            self.bus.write(mount.servo, "bus_watchdog", 0)
+            try:
+                self._write_confirmed(mount)
+            finally:
+                self._arm(mount)
+
+    def _write_confirmed(self, mount: ServoMount) -> None:
+        for register, counts in self._goals.items():
+            if mount.servo in counts:
+                self.bus.write(mount.servo, register, counts[mount.servo])
+                if register == "goal_current":
+                    self._current_limits[mount.servo] = counts[mount.servo]
+
+    def _halt(self) -> None:
+        """Hold, have every servo confirm it, and then disarm it."""
+        self._unheld = {mount.servo for _, _, mount in self._motors}
+        if any(joint.mode not in POSITION_MODES for joint in self.config.joints):
+            # No drive is right whatever the measurement says.
+            self._current_limits = {}
+            self._write_goals(self._hold(frozenset(self._sensors.index)))
+        silent = self._sensors.update()
         self._current_limits = {}
-        self._write_goals(here)
-        setup.set_watchdog(self.bus, self.config, self.config.watchdog)
-        self._engaged = True
-        self._ticker.restart()
+        self._sent = self._write_goals(self._hold(frozenset(silent)))
+        self._confirm_halt(silent)
+        if self._unheld:
+            # They may hear without being heard.
+            self._current_limits = {}
+            self._sync_goals()
+            log.error(
+                "%s: servo %s did not confirm that it holds; its watchdog stays armed.",
+                self.config.name,
+                ", ".join(map(str, sorted(self._unheld))),
+            )
+
+    def _confirm_halt(self, silent: list[int] | None = None) -> None:
+        """Let the servos that were stopped confirm it, except the silent ones, and disarm those that do."""
+        for _, _, mount in self._motors:
+            if mount.servo not in self._unheld or mount.servo in (silent or ()):
+                continue
+            try:
+                self._confirm_goals(mount)
+                if self.config.protocol == 2:
+                    self.bus.write(mount.servo, "bus_watchdog", 0)
+                self._unheld.discard(mount.servo)
+            except RobotError as error:
+                if not self.bus.is_open:
+                    raise
+                log.error("%s: %s", self.config.name, error)
 
     def _check_first(self, measured: Array, wanted: Array) -> None:
         for channel, here, there in zip(self._info.command, measured, wanted, strict=True):
@@ -259,7 +437,13 @@ class DynamixelRobot(Robot):
 
     def _write_goals(self, command: Array) -> Array:
         """Write the goals of a command to all servos; return the command they amount to."""
-        writes: dict[str, dict[int, bytes]] = {}
+        sent = self._set_goals(command)
+        self._sync_goals()
+        return sent
+
+    def _set_goals(self, command: Array) -> Array:
+        """Make the servos' goals of a command the last ones; return the command they amount to."""
+        self._goals = {}
         sent: list[float] = []
         for joint, columns in zip(self.config.joints, self._columns, strict=True):
             goals = mapping.goals(joint, command[columns].tolist())
@@ -269,53 +453,78 @@ class DynamixelRobot(Robot):
                 # A servo that counts turns has its own number of them; single-turn goals lie in the first.
                 multi = goal.register == "goal_position" and joint.mode != "position"
                 value = goal.value - (self._sensors.turns[row].offset if multi else 0)
-                register = self._sensors.mounts[row].table.register(goal.register)
-                writes.setdefault(goal.register, {})[goal.servo] = register.encode(value)
-        self._drop_unchanged_limits(writes)
-        table = self._motors[0][2].table
-        for name, data in writes.items():
-            self.bus.sync_write(table.register(name).address, data)
+                self._goals.setdefault(goal.register, {})[goal.servo] = value
+                if goal.register == _GOAL.get(joint.mode, "goal_position"):
+                    self._recent[goal.servo].append(value)
         return np.array(sent)
 
-    def _drop_unchanged_limits(self, writes: dict[str, dict[int, bytes]]) -> None:
-        """Leave current limits out that the servos have already: they seldom change."""
+    def _sync_goals(self) -> None:
+        """Send the last command's goals, a packet a register."""
+        table = self._motors[0][2].table
+        for name, counts in self._without_known_limits().items():
+            register = table.register(name)
+            self.bus.sync_write(register.address, {servo: register.encode(n) for servo, n in counts.items()})
+
+    def _without_known_limits(self) -> dict[str, dict[int, int]]:
+        """Return the last goals without current limits that the servos have already: they seldom change."""
         limited = [m.servo for joint, _, m in self._motors if joint.mode == "current_position"]
-        currents = writes.get("goal_current", {})
+        goals = {name: dict(counts) for name, counts in self._goals.items()}
+        currents = goals.get("goal_current", {})
         for servo in limited:
             if self._current_limits.get(servo) == currents[servo]:
                 del currents[servo]
             else:
                 self._current_limits[servo] = currents[servo]
-        if not currents:
-            writes.pop("goal_current", None)
+        return {name: counts for name, counts in goals.items() if counts}
 
     def _check_watchdog(self) -> None:
-        """Raise if the bus has been silent for so long that the servos have stopped by themselves."""
-        if self.config.watchdog and self.bus.silence > self.config.watchdog:
+        """Raise if the bus has been silent for so long that servos have stopped by themselves.
+
+        Their goals are refused then, in silence; and the next packet makes the bus alive again.
+        """
+        if not self.config.watchdog:
+            return
+        self._suspicious |= self.bus.silence() > _QUIET * self.config.watchdog
+        if self._suspicious:
             for joint, _, mount in self._motors:
                 if self.bus.read(mount.servo, "bus_watchdog") == -1:
                     self._fail(f"the bus watchdog of servo {mount.servo}, joint {joint.name!r}, has tripped")
-
-    def _disarm(self) -> None:
-        """Switch the watchdogs off, and clear a trip, as far as the servos answer."""
-        for _, _, mount in self._motors if self.config.protocol == 2 else ():
-            try:
-                self.bus.write(mount.servo, "bus_watchdog", 0)
-            except RobotError as error:
-                if not self.bus.is_open:
-                    raise
-                log.error("%s", error)
+            self._suspicious = False
 
     def _audit(self) -> None:
         """Check one register of one servo, in turn at every call."""
-        (register, bad, meaning), (joint, _, mount) = next(self._audits)
-        if self.bus.read(mount.servo, register) == bad:
-            self._fail(f"servo {mount.servo}, joint {joint.name!r}, {meaning}")
+        register, (joint, _, mount) = next(self._audits)
+        if register == "goal":
+            self._audit_goal(joint, mount)
+            return
+        count = self.bus.read(mount.servo, register)
+        what = ""
+        if register == "torque_limit" and count == 0:
+            what = "has shut down (torque limit 0)"
+        elif register in ("torque_enable", "led") and count == 0:
+            what = _DIP
+        elif register == "bus_watchdog" and count == -1:
+            what = "has been stopped by its bus watchdog"
+        elif register == "bus_watchdog" and count != setup.watchdog_count(self.config):
+            lost = not self.bus.read(mount.servo, "torque_enable")
+            what = _DIP if lost else f"has lost its bus watchdog (it reads {count}; has the servo restarted?)"
+        if what:
+            self._fail(f"servo {mount.servo}, joint {joint.name!r}, {what}")
+
+    def _audit_goal(self, joint: DynamixelJoint, mount: ServoMount) -> None:
+        """Make sure that a servo takes its goals: nothing acknowledges those that are sent to all."""
+        register = _GOAL.get(joint.mode, "goal_position")
+        if self.bus.read(mount.servo, register) in self._recent[mount.servo]:
+            return
+        try:
+            self.bus.write(mount.servo, register, self._recent[mount.servo][-1])
+        except RefusalError as error:
+            self._fail(f"servo {mount.servo}, joint {joint.name!r}, does not take its goals: {error}")
 
     def _fail(self, what: str) -> None:
         """Hold every joint, remember why, and raise."""
         self._fault = f"{self.config.name}: {what}."
-        self.stop()
+        self._hold_still()
         raise RobotError(f"{self._fault} All joints hold. End the cause, then call recover().")
 
     def diagnostics(self) -> Mapping[str, object]:

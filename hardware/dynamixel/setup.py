@@ -9,8 +9,14 @@ import math
 from collections.abc import Iterator, Mapping
 
 from pliant.errors import ConfigurationError, RobotError
-from pliant.hardware.dynamixel.bus import Bus
-from pliant.hardware.dynamixel.config import DynamixelConfig, DynamixelJoint, ServoMount, servo_count
+from pliant.hardware.dynamixel.bus import Bus, RefusalError
+from pliant.hardware.dynamixel.config import (
+    POSITION_MODES,
+    DynamixelConfig,
+    DynamixelJoint,
+    ServoMount,
+    servo_count,
+)
 from pliant.hardware.dynamixel.service import enable_answers, explain_missing
 from pliant.hardware.dynamixel.tables import MODES
 from pliant.hardware.timing import Clock
@@ -51,7 +57,7 @@ def prepare(bus: Bus, config: DynamixelConfig) -> None:
             _check_memory(bus, joint.encoder)
             bus.write(joint.encoder.servo, "torque_enable", 0)
     _warn_of_delays(bus, config)
-    set_watchdog(bus, config, 0.0)
+    disarm(bus, config)
 
 
 def _check_present(bus: Bus, config: DynamixelConfig) -> None:
@@ -154,12 +160,31 @@ def _write_different(bus: Bus, mount: ServoMount, wanted: Mapping[str, int]) -> 
         bus.write(servo, name, value)
 
 
-def set_watchdog(bus: Bus, config: DynamixelConfig, seconds: float) -> None:
-    """Arm the bus watchdog of every motor with at least `seconds`; 0 disarms it and clears a trip."""
+def watchdog_count(config: DynamixelConfig) -> int:
+    """Return what the register of the bus watchdog holds while it is armed: at least the time configured."""
+    return math.ceil(config.watchdog / _WATCHDOG_UNIT - 1e-9)
+
+
+def disarm(bus: Bus, config: DynamixelConfig) -> None:
+    """Switch the watchdog of every motor off and clear a trip, so that nothing moves by it.
+
+    What a servo under torque makes of its old goal when its trip is cleared no manual says. So one that drives
+    a current or a PWM loses its torque first, and one that holds a position is told at once to hold it here.
+    """
     if config.protocol == 1:
         return
-    for _, _, mount in config.motors():
-        bus.write(mount.servo, "bus_watchdog", math.ceil(seconds / _WATCHDOG_UNIT - 1e-9))
+    for joint, _, mount in config.motors():
+        servo = mount.servo
+        torque = bus.read(servo, "torque_enable")
+        if torque and joint.mode not in POSITION_MODES:
+            bus.write(servo, "torque_enable", 0)
+        tripped = bus.read(servo, "bus_watchdog") == -1
+        bus.write(servo, "bus_watchdog", 0)
+        if torque and tripped and joint.mode in POSITION_MODES:
+            try:
+                bus.write(servo, "goal_position", bus.read(servo, "present_position"))
+            except RefusalError as error:
+                log.warning("%s", error)
 
 
 def faulted(bus: Bus, config: DynamixelConfig) -> Iterator[tuple[DynamixelJoint, int, tuple[str, ...]]]:
@@ -203,7 +228,10 @@ def revive(bus: Bus, config: DynamixelConfig) -> None:
 
 
 def release(bus: Bus, config: DynamixelConfig, clock: Clock) -> list[int]:
-    """Switch the torque off, joint after joint from tip to base; return the servos that did not confirm."""
+    """Switch the torque off, joint after joint from tip to base; return the servos that did not confirm.
+
+    A servo's watchdog is disarmed after its torque is off; one that does not confirm keeps it.
+    """
     silent = []
     for number, joint in enumerate(reversed(list(config.joints))):
         if number:
@@ -211,6 +239,7 @@ def release(bus: Bus, config: DynamixelConfig, clock: Clock) -> list[int]:
         for mount in joint.servos:
             try:
                 bus.write(mount.servo, "torque_enable", 0)
+                bus.write(mount.servo, *(("led", 0) if config.protocol == 1 else ("bus_watchdog", 0)))
             except RobotError:
                 if not bus.is_open:
                     raise

@@ -8,6 +8,7 @@ unplugging, and waits 34 ms at full processor load for a servo that is not there
 
 import itertools
 import logging
+import math
 import termios
 import time
 from collections.abc import Sequence
@@ -113,6 +114,10 @@ class Wire:
         self.path, self.protocol, self.counters = path, protocol, counters
         self.last_request = -float("inf")
         """When the last packet was sent (`time.monotonic`), s."""
+        self.longest_silence = 0.0
+        """Longest time between two packets since this was last set to 0, s."""
+        self.loss = ""
+        """Why the port was lost; empty while it was not."""
         self._slack = slack
         self._port: SerialPort | None = SerialPort(path, baud_rate)
         self._handler: Any = sdk.PacketHandler(float(protocol))
@@ -212,7 +217,10 @@ class Wire:
         if result != 0:
             raise RobotError(f"{self.path}: {self._handler.getTxRxResult(result)}")
         self.counters.requests += 1
-        self.last_request = time.monotonic()
+        now = time.monotonic()
+        if math.isfinite(self.last_request):
+            self.longest_silence = max(self.longest_silence, now - self.last_request)
+        self.last_request = now
         return bytes(packet)
 
     def expect_nothing(self, servo: int) -> None:
@@ -221,7 +229,7 @@ class Wire:
 
     def _opened(self) -> SerialPort:
         if self._port is None:
-            raise RobotError(f"the bus on {self.path} is not open.")
+            raise RobotError(f"the bus on {self.path} is not open: {self.loss or 'open() comes first.'}")
         return self._port
 
     def _ready(self, servo: int, request: tuple[Instruction, bytes, int]) -> bool:
@@ -298,4 +306,5 @@ class Wire:
     def _lost(self, error: Exception) -> RobotError:
         """Close the port after an error of the operating system, so that it can be opened again."""
         self.close()
-        return RobotError(f"lost the port {self.path} ({error}). Was it unplugged? Plug it in and connect again.")
+        self.loss = f"lost the port {self.path} ({error}). Was it unplugged? Plug it in and connect again."
+        return RobotError(self.loss)

@@ -77,6 +77,14 @@ def check_bounds(what: str, value: float, low: float, high: float, unit: str = "
     return number
 
 
+def check_count(what: str, value: int, low: int, high: int) -> int:
+    """Return `value` if it is a whole number in [low, high]; raise `OutOfBoundsError` if not."""
+    number = check_bounds(what, value, low, high)
+    if isinstance(value, bool) or number != int(number):
+        raise OutOfBoundsError(f"{what} is {value!r}; a whole number in [{low}, {high}] is needed.")
+    return int(number)
+
+
 def require_extra(module: str, extra: str, purpose: str) -> ModuleType:
     """Import and return an optional module, or raise `MissingExtraError` naming the extra to install."""
     try:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,16 +22,20 @@ from pliant.controllers.controller import run
 from pliant.controllers.feedforward import Playback, Rows
 from pliant.controllers.trial import JointTrials
 from pliant.deployment.feedforward import FeedForwardDeployment, checked
+from pliant.deployment.machines import dynamixel_config
+from pliant.deployment.machines import machine as machine_of
 from pliant.deployment.trials import MachineTrials
+from pliant.envs.description import described
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.simulation import SimulatedRobot
-from pliant.errors import ConfigurationError, MismatchError
+from pliant.errors import ConfigurationError, MismatchError, RobotError
+from pliant.hardware.dynamixel.robot import DynamixelRobot
 from pliant.hardware.recording import Recorder, read_recording
 from pliant.hardware.safety import SafeRobot
 
 COUNT = 2 * np.pi / 4096
 NO_GAP = (
-    "~hardware.machine.randomisation",
+    "hardware.gap=null",
     "hardware.goal_delay=0",
 )
 
@@ -63,7 +68,7 @@ def machine(hardware, *overrides):
     """The robot of `hardware=…`, as `pliant deploy` builds it."""
     with initialize_config_module("pliant.conf", version_base="1.3"):
         config = compose("deploy", [f"hardware={hardware}", *overrides])
-    return build(config.hardware, "hardware"), build(config.safety, "safety")
+    return machine_of(config), build(config.safety, "safety")
 
 
 def play(feedforward, hardware, *overrides):
@@ -115,6 +120,11 @@ def test_a_deployment_leaves_recording_metrics_and_report(pliant, file, learned,
     sent = recording.series["/command"]["sent"] - recording.series["/command"]["asked"]
     assert np.abs(sent).max() < 0.01
     assert "run 2: complete" in recording.series["/events"]["message"]
+    walked = recording.series["/walk/command"]
+    assert walked["time"][0] < recording.series["/command"]["time"][0], "the walk out, and standing at the start"
+    assert walked["time"][-1] > recording.series["/command"]["time"][-1], "and the walk home"
+    np.testing.assert_allclose(walked["sent"][-1], [0, 0.2, 0, 0.2], atol=COUNT)
+    assert (np.diff(np.union1d(walked["time"], recording.series["/command"]["time"])) < 0.025).all(), "no gap"
     improved = FeedForward.load(tmp_path / "out" / "feedforward.npz")
     assert np.abs(improved.desired - improved.expected).max() == pytest.approx(second)
     page = (tmp_path / "out" / "report.html").read_text()
@@ -123,7 +133,7 @@ def test_a_deployment_leaves_recording_metrics_and_report(pliant, file, learned,
 
 
 def test_what_does_not_fit_is_refused_with_every_difference(learned):
-    robot, safety = machine("dynamixel", "robot.period=0.02", "port=x")
+    robot, safety = machine("real", "robot.period=0.02", "port=x")
     safe = SafeRobot(robot, safety)
     with pytest.raises(MismatchError) as refused:
         checked(learned, safe.info, safe.limits)
@@ -131,9 +141,9 @@ def test_what_does_not_fit_is_refused_with_every_difference(learned):
     slow = ["safety.motion.rad.speed=0.05", "safety.motion.rad.walk_speed=0.01"]
     with initialize_config_module("pliant.conf", version_base="1.3"):
         config = compose("deploy", ["hardware=real", "port=x", *slow])
-    config.hardware.config.joints[0].high = 0.1
-    config.hardware.config.joints[1].name = "wrist"
-    safe = SafeRobot(build(config.hardware, "hardware"), build(config.safety, "safety"))
+    servos = dynamixel_config(described(config.robot), "x")
+    other = (replace(servos.joints[0], high=0.1), replace(servos.joints[1], name="wrist"))
+    safe = SafeRobot(DynamixelRobot(replace(servos, joints=other)), build(config.safety, "safety"))
     with pytest.raises(MismatchError) as refused:
         checked(learned, safe.info, safe.limits)
     for part in (
@@ -189,7 +199,7 @@ def deployed(live, file, tmp_path):
     """`pliant deploy` in the middle of its motion."""
     arguments = ["deploy", f"feedforward={file}", "hardware=real", f"port={live.port}", "hydra.run.dir=out"]
     # Patient, for a computer that is busy with other things.
-    arguments += ["+hardware.config.slack=0.05", "+safety.overruns=1000", "+safety.patience=50", "run.settle=0.1"]
+    arguments += ["+robot.machine.slack=0.05", "+safety.overruns=1000", "+safety.patience=50", "run.settle=0.1"]
     command = [sys.executable, "-m", "pliant.scripts.main", *arguments]
     child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
@@ -218,7 +228,15 @@ def test_kill_9_leaves_the_servos_stopped_by_their_watchdog_in_the_set_time(live
     assert [live.register(i, "present_position") for i in MOTORS] == pytest.approx(before, abs=2)
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [
+        (signal.SIGINT, 130),
+        (signal.SIGTERM, 143),
+        (signal.SIGHUP, 129),
+        pytest.param(signal.SIGQUIT, 131, marks=pytest.mark.slow),
+    ],
+)
 def test_a_signal_walks_home_releases_and_keeps_the_results(live, deployed, number, status, tmp_path):
     deployed.send_signal(number)
     _, errors = deployed.communicate(timeout=30)
@@ -230,6 +248,30 @@ def test_a_signal_walks_home_releases_and_keeps_the_results(live, deployed, numb
     assert metrics["completed"] is False
     assert metrics["max_error_rad"] is None
     assert read_recording(tmp_path / "out" / "recording.mcap").complete
+
+
+def test_a_trip_on_the_way_home_is_the_reason_and_status_2(file, monkeypatch, tmp_path):
+    robot, safety = machine("emulated")
+    walk_home = SafeRobot._walk_home
+
+    def overloaded(safe):
+        robot.machine.overload(2)
+        walk_home(safe)
+
+    monkeypatch.setattr(SafeRobot, "_walk_home", overloaded)
+    with initialize_config_module("pliant.conf", version_base="1.3"):
+        config = compose("deploy", [f"feedforward='{file}'"])
+    deployment = FeedForwardDeployment(config, SafeRobot(robot, safety))
+    quiet = Console(file=io.StringIO())
+    with Recorder(tmp_path / "r.mcap", deployment.robot.info) as recorder:
+        with pytest.raises(RobotError, match=r"servo 2 of joint 'shoulder': overload"):
+            deployment.run(recorder, quiet)
+        numbers, _ = deployment.finish(tmp_path, quiet)
+    assert not numbers["completed"]
+    assert "overload" in numbers["reason"]
+    assert [robot.machine.register(i, "torque_enable") for i in MOTORS] == [0] * 4
+    robot.power_off()
+    assert "overload" in read_recording(tmp_path / "r.mcap").series["/events"]["message"][-1]
 
 
 @pytest.mark.parametrize("walks", [1, 2])
@@ -247,7 +289,7 @@ def test_an_interrupted_walk_to_the_start_is_no_completed_deployment(file, monke
     monkeypatch.setattr(MachineTrials, "_walk_to_start", interrupted)
     with initialize_config_module("pliant.conf", version_base="1.3"):
         config = compose("deploy", [f"feedforward='{file}'", "learning.trials=2"])
-    safe = SafeRobot(build(config.hardware, "hardware"), build(config.safety, "safety"))
+    safe = SafeRobot(machine_of(config), build(config.safety, "safety"))
     deployment = FeedForwardDeployment(config, safe)
     quiet = Console(file=io.StringIO())
     with Recorder(tmp_path / "r.mcap", safe.info) as recorder:

@@ -19,6 +19,7 @@ from pliant.controllers import FeedForward, MinimumJerk
 from pliant.controllers.policies import ControllerPolicy, RandomPolicy
 from pliant.controllers.spring_sensing import SpringSensing
 from pliant.deployment.episodes import EpisodeRunner
+from pliant.deployment.machines import machine as machine_of
 from pliant.deployment.policy import PolicyDeployment, predict
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.simulation import SimulatedRobot
@@ -27,10 +28,10 @@ from pliant.errors import ConfigurationError, MismatchError, MissingFileError, O
 from pliant.hardware.recording import Recorder, read_recording
 from pliant.hardware.safety import SafeRobot
 from pliant.scripts.deploy import prepared
-from pliant.training.run_settings import deployed_policy
+from pliant.training.run_settings import deployed_policy, environment_settings
 
 PERIOD = 0.02
-NO_GAP = ("~hardware.machine.randomisation", "hardware.goal_delay=0")
+NO_GAP = ("hardware.gap=null", "hardware.goal_delay=0")
 QUIET = Console(file=io.StringIO())
 
 
@@ -57,7 +58,7 @@ def configuration(*overrides):
 def machine(*overrides, stop_key=None):
     """The machine behind its safety layer, as `pliant deploy` builds it, and its configuration."""
     config = configuration(*overrides)
-    return SafeRobot(build(config.hardware, "hardware"), build(config.safety, "safety"), stop_key), config
+    return SafeRobot(machine_of(config), build(config.safety, "safety"), stop_key), config
 
 
 def springs():
@@ -192,6 +193,11 @@ def test_ctrl_c_walks_home_and_keeps_what_was_done(tmp_path):
 # What is taken from the command line and from the policy
 
 
+def composed(*overrides):
+    with initialize_config_module("pliant.conf", version_base="1.3"):
+        return compose("train", overrides=list(overrides))
+
+
 @pytest.fixture(scope="module")
 def policy_file(tmp_path_factory):
     """An untrained network of stable-baselines3 with lively actions, labelled as `pliant train` does."""
@@ -208,19 +214,22 @@ def policy_file(tmp_path_factory):
     model = sb3.PPO("MlpPolicy", env, seed=3, device="cpu", policy_kwargs={"net_arch": [8]})
     model.policy.action_net.weight.data *= 10
     info = vars(policy_info(env)) | {
-        "origin": {"environment": ["robot=arm2", "period=0.02", "task=reach", "task.duration=0.4"]}
+        "origin": {"environment": environment_settings(composed("robot=arm2", "task=reach", "task.duration=0.4"))}
     }
     return SB3Policy(model, PolicyInfo(**info), None).save(tmp_path_factory.mktemp("policy") / "policy.zip")
 
 
 def test_a_policy_brings_its_task_and_its_period(policy_file):
-    own = ["robot.period=0.02", "task=reach", "task.duration=0.4"]
-    words = [f"policy={policy_file}"]
-    assert deployed_policy(words) == [*own, *words]
-    words = [f"policy={policy_file.parent}", "robot=arm2", "task.duration=1", "robot.period=0.01"]
-    assert deployed_policy(words) == ["task=reach", *words]
-    words = [f"policy={policy_file}", "task=track"]
-    assert deployed_policy(words) == ["robot.period=0.02", *words]
+    def deployed(*words):
+        with initialize_config_module("pliant.conf", version_base="1.3"):
+            return compose("deploy", overrides=deployed_policy(words))
+
+    own = deployed(f"policy={policy_file}")
+    assert (own.robot.period, own.task.name, own.task.duration) == (0.02, "reach", 0.4)
+    changed = deployed(f"policy={policy_file.parent}", "robot=arm2", "task.duration=1", "robot.period=0.01")
+    assert (changed.robot.period, changed.task.duration) == (0.01, 1)
+    other = deployed(f"policy={policy_file}", "task=track")
+    assert (other.robot.period, other.task.name) == (0.02, "track")
     assert deployed_policy(["feedforward=a.npz", "robot=rig1"]) == ["feedforward=a.npz", "robot=rig1"]
 
 
@@ -250,11 +259,6 @@ def test_a_policy_brings_its_task_and_its_period(policy_file):
             ["[-inf, inf] rad/s in the file, [-3, 3] rad/s here"],
         ),
         (
-            ["hardware=real", "port=x", "robot=rig1"],
-            MismatchError,
-            ["the simulation that predicts", "robot=NAME"],
-        ),
-        (
             [
                 "+safety.joints.elbow._target_=pliant.hardware.safety.JointLimits",
                 "+safety.joints.elbow.speed=0.01",
@@ -272,6 +276,11 @@ def test_what_does_not_fit_is_refused_before_anything_connects(policy_file, over
         assert part in str(refused.value)
     with pytest.raises(RobotError, match=r"not connected|not open"):
         safe.robot.read()
+
+
+def test_a_robot_without_a_machine_is_simulated_only():
+    with pytest.raises(ConfigurationError, match=r"'rig1' describes no machine.*robot\.machine=\{bus: dynamixel"):
+        machine("hardware=real", "port=x", "robot=rig1")
 
 
 def test_another_unit_is_refused(policy_file):

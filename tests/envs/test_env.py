@@ -18,6 +18,9 @@ from pliant.errors import (
     UnknownNameError,
 )
 from pliant.hardware.robot import Channel, Robot, RobotInfo, State, check_command
+from pliant.hardware.safety import SafeRobot, SafetyConfig
+from pliant.hardware.timing import StepClock
+from pliant.hardware.wrapper import RobotWrapper
 
 IDS = ("pliant/CompliantJoint-v0", "pliant/CompliantArm2-v0")
 FRONTS = dict(zip(IDS, (compliant_joint_env, compliant_arm2_env), strict=True))
@@ -317,7 +320,7 @@ def test_another_robot_is_connected_and_rests_before_an_episode():
     assert robot.calls == ["connect"]
     np.testing.assert_array_equal(np.ravel(robot.sent[5:]), [-0.5, *[0.5] * 5])
     env.close()
-    assert robot.calls == ["connect", "stop", "close"]
+    assert robot.calls == ["connect", "close"]
 
 
 def test_a_robot_that_is_connected_already_is_not_connected_again():
@@ -465,3 +468,69 @@ def test_the_table_of_observations_is_true(name, task):
                 continue
             assert (channel.low, channel.high) == (number(low), number(high))
     assert checked == set(range(len(env.observations)))
+
+
+# A machine behind its safety layer ----------------------------------------------------------------------------
+
+
+class Machine(MockRobot):
+    """Its time goes on."""
+
+    def read(self):
+        return super().read()._replace(time=self._info.period * len(self.sent))
+
+
+def guarded(pressed=(), **config):
+    machine = Machine()
+    safe = SafeRobot(machine, SafetyConfig(hold_time=0.0, **config), lambda: bool(pressed), StepClock())
+    return machine, safe, PliantEnv(safe, QUICK, settle=0.1)
+
+
+def test_a_reset_does_not_arm_a_robot_that_its_operator_stopped_by_key():
+    pressed: list[bool] = []
+    machine, safe, env = guarded(pressed)
+    env.reset(seed=0)
+    pressed.append(True)
+    info = env.step([0.1])[4]
+    assert "the stop key" in info["failure"]
+    pressed.clear()
+    sent = len(machine.sent)
+    for _ in range(3):
+        with pytest.raises(RobotError, match=r"may not move: the stop key.*rearm\(\)"):
+            env.reset()
+    assert len(machine.sent) == sent
+    assert "stop key" in safe.tripped
+    safe.rearm()
+    env.reset()
+    assert not safe.tripped
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda robot: robot, RobotWrapper, lambda robot: RobotWrapper(RobotWrapper(robot))]
+)
+def test_a_reset_does_not_arm_a_robot_that_was_stopped_or_tripped(wrap):
+    machine, safe, _ = guarded()
+    env = PliantEnv(wrap(safe), QUICK, settle=0.1)
+    env.reset(seed=0)
+    safe.stop()
+    with pytest.raises(RobotError, match=r"may not move: stopped.*rearm\(\)"):
+        env.reset()
+    safe.rearm()
+    env.reset()
+    machine.fails_at = len(machine.sent) + 1
+    assert "the cable of mock is out" in env.step([0.1])[4]["failure"]
+    with pytest.raises(RobotError, match=r"rearm\(\)"):
+        env.reset()
+
+
+def test_closing_the_environment_walks_home_before_it_releases():
+    machine, safe, env = guarded()
+    env.reset(seed=0)
+    for _ in range(8):
+        env.step([-0.5])
+    away = machine.sent[-1][0]
+    assert abs(away - safe.info.rest[0]) > 0.02
+    env.close()
+    assert machine.sent[-1] == pytest.approx(safe.info.rest)
+    assert machine.calls == ["connect", "close"]
+    assert np.abs(np.diff(np.ravel(machine.sent))).max() <= 1.5 * machine.info.period + 1e-9

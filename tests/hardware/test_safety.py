@@ -18,8 +18,8 @@ def safe(arm, stop_key=None, **config):
     return SafeRobot(arm, SafetyConfig(**config), stop_key, arm.clock)
 
 
-def connected(arm, **config):
-    robot = safe(arm, **config)
+def connected(arm, stop_key=None, **config):
+    robot = safe(arm, stop_key, **config)
     robot.connect()
     return robot
 
@@ -172,7 +172,7 @@ def test_a_machine_that_refuses_a_command_is_stopped(arm):
     ],
 )
 def test_a_joint_beyond_what_may_be_measured_stops_the_robot(arm, limits, change, message):
-    robot = connected(arm, joints={"b": limits}, excess=2)
+    robot = connected(arm, joints={"b": limits}, excess=3)
     name, value = change
     setattr(arm, name, np.array([0.0, value]))
     robot.read()
@@ -181,11 +181,72 @@ def test_a_joint_beyond_what_may_be_measured_stops_the_robot(arm, limits, change
         robot.read()
 
 
-def test_what_cannot_be_measured_has_no_limit(arm):
-    robot = connected(arm, joints={"b": JointLimits(torque=2.0, speed=1.0)}, excess=0)
+def test_what_cannot_be_measured_needs_no_limit_and_gets_none(arm):
     arm.torque = arm.velocity = np.full(2, math.nan)
+    robot = connected(arm, joints={"b": JointLimits(low=-0.9)}, excess=1)
     for _ in range(5):
         robot.read()
+
+
+def test_a_limit_of_what_is_not_measured_is_refused_by_name_before_anything_moves(arm):
+    arm.torque = np.array([0.0, math.nan])
+    with pytest.raises(ConfigurationError, match=r"arm does not measure b/torque"):
+        connected(arm, joints={"a": JointLimits(torque=2.0), "b": JointLimits(torque=2.0, speed=1.0)})
+    assert arm.calls == ["connect", "read", "close"]
+
+
+def test_a_limited_quantity_that_is_not_measured_any_more_is_a_failed_read(arm):
+    robot = connected(arm, joints={"b": JointLimits(torque=2.0)})
+    robot.send([0.0, 0.0])
+    arm.torque = np.full(2, math.nan)
+    with pytest.raises(
+        RobotError, match=r"4 reads in a row failed.* b/torque, which has a limit, is not measured"
+    ):
+        _send_times(robot, 10)
+    assert arm.calls[-2:] == ["stop", "close"]
+
+
+# Old readings
+
+
+@pytest.mark.parametrize("age", ["the same", "older", "falling behind", "no time at all"])
+def test_readings_that_bring_nothing_new_stop_the_robot_though_they_come(arm, age):
+    robot = connected(arm)
+    robot.send([0.0, 0.0])
+    robot.read()
+    read, frozen = arm.read, arm.clock.now()
+    times = {
+        "the same": lambda t: frozen,
+        "older": lambda t: 2 * frozen - t,
+        "falling behind": lambda t: frozen + 0.3 * (t - frozen),
+        "no time at all": lambda t: math.nan,
+    }[age]
+    arm.read = lambda: read()._replace(time=times(arm.clock.now()))
+    with pytest.raises(RobotError, match=r"4 reads in a row failed, the last with: the reading is"):
+        _send_times(robot, 20)
+    assert arm.calls[-2:] == ["stop", "close"]
+    assert robot.report.missed_reads >= 4
+
+
+def test_reading_twice_in_a_period_is_no_old_reading(arm):
+    robot = connected(arm)
+    for _ in range(10):
+        robot.send([0.0, 0.0])
+        for _ in range(5):
+            robot.read()
+    assert robot.report.missed_reads == 0
+
+
+def test_a_jitter_of_the_beat_is_no_old_reading(arm):
+    robot = connected(arm, overruns=1000)
+    read, shift = arm.read, [0.0]
+    arm.read = lambda: (state := read())._replace(time=state.time + shift[0])
+    rng = np.random.default_rng(3)
+    for _ in range(500):
+        shift[0] = float(rng.uniform(0, 0.009))
+        robot.send([0.0, 0.0])
+        robot.read()
+    assert robot.report.missed_reads == 0
 
 
 # Overruns
@@ -219,6 +280,113 @@ def test_a_stop_latches_until_rearmed_and_then_starts_from_the_measured_state(ar
     assert len(arm.sent) == count, "rearming moves nothing"
     robot.send([0.5, 0.5])
     assert np.abs(arm.sent[-1] - [-0.2, 0.1]).max() <= 0.002 + 1e-12
+
+
+def test_only_its_operator_arms_a_stopped_robot_again(arm):
+    robot = connected(arm)
+    robot.send([0.0, 0.0])
+    robot.stop()
+    for _ in range(2):
+        with pytest.raises(RobotError, match=r"may not move: stopped.*rearm\(\)"):
+            robot.connect()
+        robot.close()
+    arm.failing_reads = 10
+    with pytest.raises(RobotError, match="no answer"):
+        robot.rearm()
+    arm.failing_reads = 0
+    with pytest.raises(RobotError, match=r"rearm\(\)"):
+        robot.connect()
+    robot.rearm()
+    assert not robot.tripped
+    robot.send([0.0, 0.0])
+
+
+def test_after_a_trip_connecting_is_refused_too(arm):
+    pressed = [True]
+    robot = connected(arm, stop_key=lambda: bool(pressed))
+    with pytest.raises(RobotError, match="the stop key"):
+        robot.send([0.0, 0.0])
+    pressed.clear()
+    with pytest.raises(RobotError, match="may not move: the stop key"):
+        robot.connect()
+    robot.rearm()
+    robot.send([0.0, 0.0])
+
+
+def test_a_stop_key_that_cannot_be_asked_stops(arm):
+    def broken():
+        raise OSError("no terminal")
+
+    robot = connected(arm, stop_key=broken)
+    with pytest.raises(RobotError, match="the stop key cannot be asked"):
+        robot.send([0.0, 0.0])
+    assert arm.calls[-2:] == ["stop", "close"]
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), OSError("no device")])
+def test_a_driver_that_breaks_under_way_is_stopped_and_released(arm, error):
+    def run():
+        with safe(arm) as robot:
+            robot.walk_to([0.1, 0.1])
+            arm.during = fail
+            robot.walk_to([0.2, 0.2])
+
+    def fail(call):
+        if call == "send":
+            raise error
+
+    with pytest.raises(RobotError, match=type(error).__name__):
+        run()
+    assert arm.calls[-2:] == ["stop", "close"]
+
+
+def test_a_robot_whose_stop_fails_is_released_all_the_same(arm):
+    robot = connected(arm)
+    robot.send([0.0, 0.0])
+    arm.refuses = "bus lost"
+
+    def fail(call):
+        if call == "stop":
+            raise OSError("gone")
+
+    arm.during = fail
+    with pytest.raises(OSError, match="gone"):
+        robot.send([0.0, 0.0])
+    assert arm.calls[-1] == "close"
+
+
+def test_an_error_that_is_no_robot_error_on_the_way_home_releases_too(arm):
+    def run():
+        with safe(arm) as robot:
+            robot.walk_to([0.1, 0.1])
+            arm.during = fail
+
+    def fail(call):
+        if call == "read":
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        run()
+    assert arm.calls[-2:] == ["stop", "close"]
+
+
+def test_a_stop_on_the_way_home_holds_and_then_releases(arm):
+    robot = connected(arm)
+    robot.walk_to([0.5, 0.5])
+    count = len(arm.sent)
+
+    def strike(call):
+        if call == "send" and len(arm.sent) == count + 10:
+            arm.during = lambda call: None
+            robot.stop()
+
+    arm.during = strike
+    held_from = arm.clock.now()
+    with pytest.raises(RobotError, match="may not move: stopped"):
+        robot.close()
+    assert len(arm.sent) <= count + 11
+    assert arm.calls[-2:] == ["stop", "close"]
+    assert arm.clock.now() - held_from >= 0.1
 
 
 def test_after_a_trip_rearming_connects_anew(arm):
@@ -267,7 +435,15 @@ def test_an_exception_of_the_program_walks_home_and_closes(arm):
     assert arm.calls[-1] == "close"
 
 
-@pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
+ENDING = [
+    (signal.SIGINT, KeyboardInterrupt),
+    (signal.SIGTERM, SystemExit),
+    (signal.SIGHUP, SystemExit),
+    (signal.SIGQUIT, SystemExit),
+]
+
+
+@pytest.mark.parametrize(("number", "error"), ENDING)
 @pytest.mark.parametrize("moment", ["connect", "read", "send", "computing"])
 def test_one_signal_walks_home_and_closes_at_whatever_moment(arm, number, error, moment):
     before = signal.getsignal(number)
@@ -392,9 +568,10 @@ def test_the_programs_own_exception_outlives_a_signal_on_the_way_home(arm):
 
 
 def test_a_failing_connection_leaves_nothing_open_and_no_handlers(arm):
-    arm.failing_reads = 1
+    arm.failing_reads = 10
     with pytest.raises(RobotError, match="no answer"):
         safe(arm).__enter__()
+    assert arm.calls.count("read") == 4, "the first read has the patience of all others"
     assert arm.calls[-1] == "close"
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -419,6 +596,47 @@ def test_limits_narrow_the_range_of_the_robot(arm):
     assert robot.info.joints == arm.info.joints
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: JointLimits(low=math.nan), r"\[nan, inf\] rad is no range"),
+        (lambda: JointLimits(high=math.nan), "is no range"),
+        (lambda: JointLimits(low=1.0, high=-1.0), r"\[1, -1\] rad is no range"),
+        (lambda: JointLimits(low=math.inf), "is no range"),
+        (lambda: JointLimits(speed=math.nan), "speed nan rad/s is not above 0"),
+        (lambda: JointLimits(speed=-1.0), "speed -1 rad/s is not above 0"),
+        (lambda: JointLimits(speed=0.0), "is not above 0"),
+        (lambda: JointLimits(torque=math.nan), "torque nan N·m is not above 0"),
+        (lambda: JointLimits(torque=-math.inf), "is not above 0"),
+        (lambda: SafetyConfig(excess=0), "excess"),
+        (lambda: SafetyConfig(excess=math.nan), "excess"),
+        (lambda: SafetyConfig(patience=-1), "patience"),
+        (lambda: SafetyConfig(patience=1.5), "whole number"),
+        (lambda: SafetyConfig(overruns=math.inf), "overruns"),
+        (lambda: SafetyConfig(hold_time=-1.0), "hold_time"),
+        (lambda: SafetyConfig(motion={"rad": {"speed": 1.0}}), "'rad'.* is no MotionLimits"),
+        (lambda: SafetyConfig(joints={"a": MotionLimits(1.0, 1.0)}), "'a'.* is no JointLimits"),
+        (lambda: MotionLimits(speed=math.nan, acceleration=1.0), "speed limit"),
+        (lambda: MotionLimits(speed=1.0, acceleration=math.inf), "acceleration limit"),
+        (lambda: MotionLimits(speed=1.0, acceleration=1.0, step=math.nan), "step nan"),
+        (lambda: MotionLimits(speed=1.0, acceleration=1.0, step=-0.1), "step -0.1"),
+        (lambda: MotionLimits(speed=1.0, acceleration=1.0, low=1.0, high=-1.0), r"range \[1, -1\]"),
+        (lambda: MotionLimits(speed=1.0, acceleration=1.0, low=math.nan), "range"),
+        (lambda: MotionLimits(speed=1.0, acceleration=1.0, walk_speed=math.nan), "walk speed"),
+        (lambda: MotionLimits(speed=1.0, acceleration=1.0, walk_speed=2.0), "walk speed"),
+    ],
+)
+def test_limits_that_would_keep_nothing_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("name", ["a/postion", "rads", "a", "/position", "Rad"])
+def test_misspelt_columns_and_units_are_refused(arm, name):
+    with pytest.raises(UnknownNameError, match=r"command column or unit .* Valid: a/position, b/position, rad"):
+        SafeRobot(arm, SafetyConfig(motion={name: MotionLimits(1.0, 10.0)}))
+
+
 def test_unknown_joints_and_units_are_refused(arm):
     with pytest.raises(UnknownNameError, match="joint 'c' in the safety limits"):
         SafeRobot(arm, SafetyConfig(joints={"c": JointLimits()}))
@@ -427,3 +645,35 @@ def test_unknown_joints_and_units_are_refused(arm):
         SafeRobot(furlongs)
     with pytest.raises(OutOfBoundsError, match="hold_time"):
         SafetyConfig(hold_time=math.nan)
+
+
+def test_walks_are_told_period_by_period_and_go_on_when_nobody_can_listen(arm, caplog):
+    told = []
+
+    def full(state, asked, sent):
+        if len(told) == 30:
+            raise OSError("the disk is full")
+        told.append((state.time, asked, sent))
+
+    with safe(arm) as robot:
+        robot.observer = full
+        robot.walk_to([0.1, 0.1])
+        assert len(told) == len(arm.sent)
+        robot.send([0.1, 0.1])
+    assert len(told) == 30
+    assert "the disk is full" in caplog.text
+    assert arm.sent[-1] == pytest.approx([0, 0])
+    assert arm.calls[-1] == "close"
+
+
+def test_a_second_signal_while_a_connection_is_given_up_leaves_no_handlers(arm):
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+
+    def strike(call):
+        os.kill(os.getpid(), signal.SIGINT if call == "connect" else signal.SIGTERM)
+
+    arm.during = strike
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        safe(arm).__enter__()
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+    assert arm.calls[-1] == "close"

@@ -114,6 +114,9 @@ class AxServo(Servo):
         if name == "torque_limit" and self.memory[name]:
             self._overload = False
             self._pushing = 0.0
+        if name == "goal_position":
+            # As the manual warns: a goal switches the torque on.
+            self.memory["torque_enable"] = 1
 
     # Control
 
@@ -158,6 +161,8 @@ class AxServo(Servo):
 
     def _protect(self, bits: int) -> None:
         if bits & self.memory["shutdown"]:
+            if self.torque:
+                self._note("torque_limit", 0, by="servo")
             self.memory["torque_limit"] = 0
 
     # Present values

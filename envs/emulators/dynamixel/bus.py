@@ -20,7 +20,7 @@ from pliant.envs.emulators.dynamixel.packets import (
     ProtocolVersion,
 )
 from pliant.envs.emulators.dynamixel.plant import TICK, Plant
-from pliant.envs.emulators.dynamixel.servo import BOOT_TIME, Servo, ServoSettings
+from pliant.envs.emulators.dynamixel.servo import BOOT_TIME, JOURNAL, Entry, Servo, ServoSettings
 from pliant.envs.emulators.dynamixel.x_servo import XServo
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.dynamixel.packets import BROADCAST
@@ -104,7 +104,10 @@ class Bus:
         self._parsers = {version: PacketParser(version) for version in versions if version in spoken}
         self._ticks = 0
         self._pending: deque[_Pending] = deque()
+        self.journal: deque[Entry] = deque(maxlen=JOURNAL)
+        """Every write that a servo accepted or refused, in order."""
         for axis, servo in self._axes.items():
+            servo.journal = self.journal
             servo.power_on(plant.read(axis))
 
     @property

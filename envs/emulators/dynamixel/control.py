@@ -5,6 +5,7 @@ line each: so a test, a shell and a person can break the machine while something
 """
 
 import json
+import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,12 @@ Handler = Callable[[str, dict[str, object]], object]
 def control_path(port: Path) -> Path:
     """Return where the control socket of a port is."""
     return port.with_name(port.name + ".control")
+
+
+def take_away_socket(path: Path) -> None:
+    """Remove the socket that an emulator left at `path`. Anything else is the user's and stays."""
+    if path.is_socket() and not path.is_symlink():
+        path.unlink()
 
 
 class ControlServer:
@@ -42,7 +49,9 @@ class ControlServer:
         try:
             if _alive(path):
                 raise OutputError(f"{path}: another emulator serves this port. Choose another path, or stop it.")
-            path.unlink(missing_ok=True)
+            take_away_socket(path)
+            # Whoever may write to it commands the machine: the user alone, whatever the umask says.
+            os.fchmod(self._socket.fileno(), 0o600)
             self._socket.bind(str(path.absolute()))
         except OSError as error:
             self._socket.close()
@@ -82,7 +91,7 @@ class ControlServer:
             client.close()
         self._clients.clear()
         self._socket.close()
-        self._path.unlink(missing_ok=True)
+        take_away_socket(self._path)
 
     def _answer(self, line: bytes) -> dict[str, object]:
         try:

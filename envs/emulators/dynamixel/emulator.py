@@ -20,6 +20,8 @@ from pliant.errors import ConfigurationError, PliantError, check_bounds, unknown
 
 _NAP = 0.005
 """Longest wait, s: the physics never falls behind by more."""
+_ENTRIES = 500
+"""Entries of the journal in one answer."""
 _GAP = 0.010
 """A pause that ends an unfinished packet, s. Servos allow 1.5 ms; a computer's scheduler needs more."""
 
@@ -51,6 +53,7 @@ class Emulator:
             "temperature": self._temperature,
             "advance": self._advance,
             "state": self._state,
+            "writes": self._writes,
             "stop": self.stop,
         }
         self._start = time.monotonic()
@@ -168,6 +171,11 @@ class Emulator:
             raise ConfigurationError("time can be advanced in lock step only; in real time it passes by itself.")
         self.bus.advance(self.bus.now + check_bounds("seconds", seconds, 0.0, 3600.0, "s"))
         return self.bus.now
+
+    def _writes(self) -> list[dict[str, object]]:
+        """Return the oldest entries of the journal of the bus, as many as an answer holds, and forget them."""
+        journal = self.bus.journal
+        return [journal.popleft()._asdict() for _ in range(min(len(journal), _ENTRIES))]
 
     def _state(self) -> dict[str, object]:
         """Return the bus's time and counters, and every servo's registers (counts), angle and torque."""

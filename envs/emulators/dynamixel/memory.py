@@ -3,6 +3,7 @@
 Source of the ranges: ROBOTIS e-manual, the page of each model.
 """
 
+import itertools
 from collections.abc import Mapping
 from enum import Enum, auto
 from typing import NamedTuple
@@ -41,6 +42,30 @@ class Write(NamedTuple):
     register: Register
     value: int
     """As a count."""
+
+
+INDIRECT_ADDRESS = "indirect_address_"
+"""Begin of the names of the registers that say what the bytes of the indirect data stand for."""
+
+
+class Indirect(NamedTuple):
+    """A stretch of indirect addresses (2 bytes each) and their data (a byte each)."""
+
+    addresses: int
+    """First address of the former."""
+    data: int
+    """First address of the latter."""
+    size: int
+    """How many."""
+
+
+def indirect_areas(model: ServoModel) -> tuple[Indirect, ...]:
+    """Return where a servo has its indirect addresses: 20 in an XL330, 56 in the other X and the MX(2.0)."""
+    if model.protocol == 1:
+        return ()
+    if model.name.startswith("XL330"):
+        return (Indirect(168, 208, 20),)
+    return (Indirect(168, 224, 28), Indirect(578, 634, 28))
 
 
 _GAIN = (0, 16383)
@@ -110,6 +135,18 @@ def ranges(model: ServoModel) -> dict[str, tuple[int, int]]:
     return table
 
 
+def _indirect_registers(areas: tuple[Indirect, ...]) -> dict[int, Register]:
+    """Return the registers of indirect addresses, by the address of the byte of data that each rules."""
+    numbers = itertools.count(1)
+    return {
+        area.data + n: Register(
+            f"{INDIRECT_ADDRESS}{next(numbers)}", area.addresses + 2 * n, 2, "RW", area.data + n
+        )
+        for area in areas
+        for n in range(area.size)
+    }
+
+
 class Memory:
     """The bytes of a servo's control table, by register name (as counts) and by address.
 
@@ -120,10 +157,18 @@ class Memory:
 
     def __init__(self, model: ServoModel, values: Mapping[str, int]) -> None:
         self.model = model
-        self._bytes = bytearray(max(r.address + r.size for r in model.table))
-        self._counts = dict.fromkeys(model.registers, 0)
+        areas = indirect_areas(model)
+        ends = [r.address + r.size for r in model.table] + [area.data + area.size for area in areas]
+        self._bytes = bytearray(max(ends))
         self._ranges = ranges(model)
         self._at = {r.address: r for r in model.table}
+        self._indirect = _indirect_registers(areas)
+        data = [Register(f"indirect_data_{n}", at, 1, "RW", 0) for n, at in enumerate(self._indirect, start=1)]
+        further = [*self._indirect.values(), *data]
+        self._at |= {register.address: register for register in further}
+        self._registers = {**model.registers, **{register.name: register for register in further}}
+        self._counts = dict.fromkeys(self._registers, 0)
+        self._ranges |= {r.name: (model.ram_start, len(self._bytes) - 1) for r in self._indirect.values()}
         self.restore(eeprom=True)
         for name, count in values.items():
             register = model.register(name)
@@ -140,7 +185,7 @@ class Memory:
 
     def __setitem__(self, name: str, count: int) -> None:
         """Store a count, or the nearest that the register can hold."""
-        register = self.model.registers[name]
+        register = self._registers[name]
         low, high = register.limits
         self._counts[name] = count = min(max(count, low), high)
         self._bytes[register.address : register.address + register.size] = register.encode(count)
@@ -153,6 +198,10 @@ class Memory:
         """Store an SI value, as the nearest count that the register can hold."""
         self[name] = round(value / self.model.registers[name].scale)
 
+    def at(self, address: int) -> Register | None:
+        """Return the register that begins at an address, or at what an indirect one stands for."""
+        return self._at.get(self._target(address))
+
     def snapshot(self) -> bytes:
         """Return all bytes."""
         return bytes(self._bytes)
@@ -162,6 +211,8 @@ class Memory:
         for register in self.model.table:
             if (register.address >= self.model.ram_start or eeprom) and register.name not in keep:
                 self[register.name] = register.initial or 0
+        for data, register in self._indirect.items():
+            self[register.name] = data
         if eeprom:
             self["firmware_version"] = FIRMWARE[self.model.protocol]
 
@@ -169,16 +220,33 @@ class Memory:
         """Return `length` bytes; between the registers there are zeros, beyond the table `Reason.ACCESS`."""
         if length < 1 or address + length > len(self._bytes):
             raise RefusedError(Reason.ACCESS)
-        return bytes(self._bytes[address : address + length])
+        if not self._indirect:
+            return bytes(self._bytes[address : address + length])
+        return bytes(self._bytes[self._target(at)] for at in range(address, address + length))
+
+    def _target(self, address: int) -> int:
+        """Return the address that a byte of indirect data stands for; any other is its own."""
+        register = self._indirect.get(address)
+        return address if register is None else self._counts[register.name]
 
     def cut(self, address: int, data: bytes) -> list[Write]:
         """Return what writing `data` at `address` sets, register by register. Raises `RefusedError`.
 
-        A write covers whole, writable registers without a gap, with values inside their range. What depends
-        on the servo's state is not checked here.
+        A write covers whole, writable registers without a gap, with values inside their range; bytes of indirect
+        data those that they stand for, one after the other. What depends on the servo's state is not checked here.
         """
         writes = []
         while data:
+            if address in self._indirect and self._target(address) != address:
+                target = self.at(address)
+                size = 1 if target is None else target.size
+                if [self._target(address + n) for n in range(size)] != [
+                    self._target(address) + n for n in range(size)
+                ]:
+                    raise RefusedError(Reason.ACCESS)
+                writes += self.cut(self._target(address), data[:size])
+                address, data = address + size, data[size:]
+                continue
             register = self._at.get(address)
             if register is None or register.access == "R":
                 raise RefusedError(Reason.ACCESS)

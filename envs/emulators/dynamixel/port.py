@@ -14,6 +14,12 @@ _TCGETS2 = 0x802C542A
 _LARGEST_READ = 4096
 
 
+def take_away_port(path: Path) -> None:
+    """Remove what an emulator left at `path`, a link to a pseudo-terminal; all else is the user's and stays."""
+    if path.is_symlink() and str(path.readlink()).startswith("/dev/pts/"):
+        path.unlink()
+
+
 class PseudoTerminal:
     """A pseudo-terminal whose other end a serial client opens as `path`, a symbolic link.
 
@@ -44,9 +50,7 @@ class PseudoTerminal:
         tty.setraw(self._client)
         os.set_blocking(self._master, False)
         try:
-            # What an emulator left that was killed; anything else is the user's and stays.
-            if self._path.is_symlink() and str(self._path.readlink()).startswith("/dev/pts/"):
-                self._path.unlink()
+            take_away_port(self._path)
             self._path.symlink_to(os.ttyname(self._client))
         except OSError as error:
             self.unplug()
@@ -58,8 +62,7 @@ class PseudoTerminal:
             return
         os.close(self._master)
         os.close(self._client)
-        if self._path.is_symlink():
-            self._path.unlink()
+        take_away_port(self._path)
         self._master = self._client = -1
 
     def baud(self) -> int:

@@ -16,11 +16,12 @@ from types import TracebackType
 from typing import Self
 
 from pliant.envs.emulators.dynamixel.bus import Bus, BusSettings
-from pliant.envs.emulators.dynamixel.control import control_path, request
+from pliant.envs.emulators.dynamixel.control import control_path, request, take_away_socket
 from pliant.envs.emulators.dynamixel.emulator import Emulator
 from pliant.envs.emulators.dynamixel.plant import Plant
 from pliant.envs.emulators.dynamixel.plants import shaft_plant
-from pliant.envs.emulators.dynamixel.servo import ServoSettings
+from pliant.envs.emulators.dynamixel.port import take_away_port
+from pliant.envs.emulators.dynamixel.servo import Entry, ServoSettings
 from pliant.errors import ConfigurationError, PliantError, RobotError
 
 _START_TIME = 60.0
@@ -75,8 +76,8 @@ class EmulatedBus:
         if process.is_alive():
             process.kill()
             process.join()
-            for left in (self.port, control_path(self.port)):
-                left.unlink(missing_ok=True)
+            take_away_port(self.port)
+            take_away_socket(control_path(self.port))
         process.close()
 
     def __enter__(self) -> Self:
@@ -132,6 +133,14 @@ class EmulatedBus:
         assert isinstance(state, dict)
         return state
 
+    def writes(self) -> list[Entry]:
+        """Return every write that a servo accepted or refused since the last call, in order; see `Entry`."""
+        found: list[Entry] = []
+        while entries := self._request("writes"):
+            assert isinstance(entries, list)
+            found += [Entry(**entry) for entry in entries]
+        return found
+
     def register(self, servo: int, name: str) -> int:
         """Return the count in a servo's register, without the bus."""
         servos = self.state()["servos"]
@@ -160,7 +169,9 @@ def _serve(
     path: Path, settings: BusSettings, plant: Callable[[], Plant], parent: int, starter: Connection
 ) -> None:
     """Run the emulator, as the process that `EmulatedBus` starts."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Keys of the terminal, and its end, are for the driver, which still brings its robot to rest.
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     try:
         emulator = Emulator(Bus(settings, plant()), path)
     except Exception as error:
@@ -199,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PliantError as error:
         print(error, file=sys.stderr)
         return 1
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: emulator.stop())
     print(
         f"{len(settings.servos)} servos at {options.port}, control at {control_path(options.port)}",

@@ -1,8 +1,10 @@
 """One servo of the bus: what its firmware does with instructions and time, whatever its protocol."""
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pliant.envs.emulators.dynamixel.memory import Memory, Reason, RefusedError, Write
 from pliant.envs.emulators.dynamixel.packets import Instruction
@@ -16,6 +18,9 @@ OVERLOAD_TIME = 2.0
 """How long a servo pushes in vain at its limit before it reports an overload, s; not in the manuals."""
 IDLE = Demand(0.0, 0.0, None)
 """The demand of a servo without torque: the shaft is free."""
+
+JOURNAL = 100_000
+"""Entries that the journal of a bus keeps; older ones are forgotten."""
 
 _BAUD_TOLERANCE = 0.03
 _READS = frozenset(
@@ -41,6 +46,25 @@ class ServoSettings:
     """Baud rate in its EEPROM, bit/s."""
     registers: Mapping[str, int] = field(default_factory=dict)
     """Counts of other EEPROM registers that are not as from the factory."""
+
+
+class Entry(NamedTuple):
+    """What happened to one register of one servo, for the journal of a bus."""
+
+    time: float
+    """s since the bus came up."""
+    servo: int
+    """Number of the servo."""
+    register: str
+    """Its name; the address where there is no register."""
+    value: int
+    """As a count."""
+    refusal: str
+    """Why the servo refused the write (`Reason`, in lower case); empty if it did not."""
+    by: str
+    """`computer`, or `servo` where its own firmware did it: a watchdog that trips, a shutdown."""
+    present: int
+    """Where the servo stood, as its `present_position` then."""
 
 
 class Servo(ABC):
@@ -73,6 +97,8 @@ class Servo(ABC):
         self._ready = 0.0
         self._registered: tuple[int, bytes] | None = None
         self._pushing = 0.0
+        self.journal: deque[Entry] = deque(maxlen=JOURNAL)
+        """Every write that the servo accepted or refused; a bus gives all its servos the same."""
 
     @property
     def id(self) -> int:
@@ -147,10 +173,19 @@ class Servo(ABC):
 
     def write(self, address: int, data: bytes) -> None:
         """Set registers: all of them, or none if one is refused."""
-        writes = self._admitted(address, data)
+        try:
+            writes = self._admitted(address, data)
+        except RefusedError as refused:
+            register = self.memory.at(address)
+            value = int.from_bytes(data, "little")
+            if register is not None and len(data) >= register.size:
+                value = register.decode(data[: register.size])
+            self._note(str(address) if register is None else register.name, value, refused.reason.name.lower())
+            raise
         for register, count in writes:
             before = self.memory[register.name]
             self.memory[register.name] = count
+            self._note(register.name, count)
             self._written(register.name, before)
 
     def register_write(self, address: int, data: bytes) -> None:
@@ -224,6 +259,12 @@ class Servo(ABC):
     @abstractmethod
     def _flag_registered(self, waiting: bool) -> None:
         """Show in a register whether a write waits for the action."""
+
+    def _note(self, register: str, value: int, refusal: str = "", by: str = "computer") -> None:
+        """Write into the journal."""
+        self.refresh()
+        here = self.memory["present_position"]
+        self.journal.append(Entry(self.now, self.id, register, value, refusal, by, here))
 
     def _admitted(self, address: int, data: bytes) -> list[Write]:
         writes = self.memory.cut(address, data)

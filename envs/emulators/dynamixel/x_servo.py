@@ -6,7 +6,7 @@ Source: ROBOTIS e-manual, pages XM430-W350, XL330-M288, XL430-W250, MX-64(2.0), 
 import math
 
 from pliant.envs.emulators.dynamixel import motion, profile
-from pliant.envs.emulators.dynamixel.memory import Reason, RefusedError, Write
+from pliant.envs.emulators.dynamixel.memory import INDIRECT_ADDRESS, Reason, RefusedError, Write
 from pliant.envs.emulators.dynamixel.packets import Error2
 from pliant.envs.emulators.dynamixel.plant import TICK, Demand
 from pliant.envs.emulators.dynamixel.servo import IDLE, Servo, ServoSettings
@@ -150,7 +150,8 @@ class XServo(Servo):
 
     def _admit(self, write: Write) -> None:
         name, count, memory = write.register.name, write.value, self.memory
-        if write.register.address < self.model.ram_start and self.torque:
+        locked = write.register.address < self.model.ram_start or name.startswith(INDIRECT_ADDRESS)
+        if locked and self.torque:
             raise RefusedError(Reason.ACCESS)
         if self._tripped and (name in _GOALS or (name == "bus_watchdog" and count != 0)):
             raise RefusedError(Reason.RANGE)
@@ -258,6 +259,7 @@ class XServo(Servo):
             self._tripped = True
             memory["bus_watchdog"] = -1
             self._rest()
+            self._note("bus_watchdog", -1, by="servo")
         low, high = memory.value("min_voltage_limit"), memory.value("max_voltage_limit")
         if not low <= reading.voltage <= high:
             self._fail(_VOLTAGE)
@@ -274,6 +276,8 @@ class XServo(Servo):
         self.memory["hardware_error_status"] |= bit
         if bit & self.memory["shutdown"]:
             self._shut_down = True
+            if self.torque:
+                self._note("torque_enable", 0, by="servo")
             self.memory["torque_enable"] = 0
 
     # Present values

@@ -51,6 +51,8 @@ class Deployment(ABC):
 
     def run(self, recorder: Recorder, console: Console) -> None:
         """Connect, play, walk back to rest and release, noting in `reason` how far it came."""
+        # What is played is recorded as it is played; this is what lies between.
+        self.robot.observer = recorder.walk
         try:
             with self.robot:
                 self.play(recorder, console)

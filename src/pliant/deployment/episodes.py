@@ -71,6 +71,8 @@ class _Tap(RobotWrapper):
     state: State
     asked: Array
     sent: Array
+    settling: Callable[[State, Array, Array], None] | None = None
+    """Told every period while an episode is prepared."""
 
     def read(self) -> State:
         self.state = super().read()
@@ -78,7 +80,12 @@ class _Tap(RobotWrapper):
 
     def send(self, command: ArrayLike) -> Array:
         self.asked = np.array(command, dtype=np.float64)
-        self.sent = super().send(command)
+        if self.settling is None:
+            self.sent = super().send(command)
+        else:
+            state = self.read()
+            self.sent = super().send(command)
+            self.settling(state, self.asked, self.sent)
         return self.sent
 
 
@@ -116,6 +123,7 @@ class _Watched:
 
     def reset(self, *, seed: int) -> tuple[Any, dict[str, Any]]:
         observation, info = self._env.reset(seed=seed)
+        self._tap.settling = None
         self._see(self._references.begin(observation))
         return observation, info
 
@@ -173,5 +181,6 @@ class EpisodeRunner:
         self.robot.walk_to(self.robot.info.rest)
         trace = Trace(seed)
         self.traces.append(trace)
+        self._tap.settling = self.robot.observer
         trace.episode = run_episode(policy, _Watched(self._env, self._tap, trace, self.note), seed)
         return trace

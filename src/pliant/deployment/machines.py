@@ -110,6 +110,7 @@ def dynamixel_config(description: RobotDescription, port: str) -> DynamixelConfi
             name=info.name,
             period=info.period,
             parameters=info.parameters,
+            positions=[info.signals[info.signal(f"{joint.name}/position")] for joint in joints],
             **settings,
         )
     except TypeError as error:

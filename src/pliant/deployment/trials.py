@@ -100,7 +100,10 @@ class MachineTrials:
         check_measured(self._robot, state)
         self._recorder.event("info", f"run {len(self.runs) + 1}: walking to the start", state.time)
         self._robot.reset(command=first)
-        run(self._robot, Rows(first[None]), self._settle * self._robot.info.period)
+        run(self._robot, Rows(first[None]), self._settle * self._robot.info.period, [self._note_walk(first)])
+
+    def _note_walk(self, first: Array) -> Callable[[State, Array], None]:
+        return lambda state, sent: self._recorder.walk(state, first, sent)
 
     def _play(self, rows: Array) -> controller.Run:
         desired, number = self._feedforward.desired, len(self.runs)

@@ -217,9 +217,8 @@ def deployed_policy(arguments: Sequence[str]) -> list[str]:
         return list(arguments)
     made = _environment(policy, ("robot", "task"))
     words = remember(arguments, made, policy)
-    if value_of(words, "robot.period") is None:
-        words.append(f"robot.period={period_of(policy)!r}")
-    return words
+    given = value_of(words, "robot.period")
+    return words if given is not None else [f"robot.period={period_of(policy)!r}", *words]
 
 
 def _environment(policy: str, names: Sequence[str]) -> dict[str, Any]:

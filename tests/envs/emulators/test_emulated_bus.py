@@ -513,3 +513,128 @@ def test_command_line_explains_what_is_wrong(tmp_path, capsys):
     assert "NUMBER:MODEL" in capsys.readouterr().err
     assert main([str(tmp_path / "bus"), "--servo", "1:XM431"]) == 1
     assert "XM430-W350" in capsys.readouterr().err
+
+
+def test_the_journal_tells_every_write_that_was_taken_or_refused(lone):
+    port = opened(lone)
+    assert two.write4ByteTxRx(port, 1, GOAL, 2100) == (OK, 0)
+    assert two.write1ByteTxRx(port, 2, LED, 9) == (OK, 4)
+    group = sdk.GroupSyncWrite(port, two, GOAL, 4)
+    group.addParam(1, [*(5000).to_bytes(4, "little")])
+    group.txPacket()
+    assert two.ping(port, 1)[1] == OK
+    found = lone.writes()
+    assert [(e.servo, e.register, e.value, e.refusal, e.by) for e in found] == [
+        (1, "goal_position", 2100, "", "computer"),
+        (2, "led", 9, "range", "computer"),
+        (1, "goal_position", 5000, "limit", "computer"),
+    ]
+    assert [e.present for e in found] == [2048] * 3
+    assert [e.time for e in found] == sorted(e.time for e in found)
+    assert lone.writes() == []
+    port.closePort()
+
+
+def test_the_journal_tells_what_a_servo_did_by_itself(lone):
+    port = opened(lone)
+    assert two.write1ByteTxRx(port, 1, 98, 1) == (OK, 0)
+    assert two.write1ByteTxRx(port, 1, TORQUE, 1) == (OK, 0)
+    assert eventually(lambda: lone.register(1, "bus_watchdog") == -1)
+    lone.overload(1)
+    own = [(e.register, e.value) for e in lone.writes() if e.by == "servo"]
+    assert own == [("bus_watchdog", -1), ("torque_enable", 0)]
+    port.closePort()
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link"])
+def test_a_users_file_beside_the_port_stays(tmp_path, kind):
+    beside = tmp_path / "bus.control"
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    if kind == "file":
+        beside.write_text("mine")
+    elif kind == "folder":
+        beside.mkdir()
+    else:
+        beside.symlink_to(mine)
+    bus = EmulatedBus(tmp_path / "bus", BusSettings(servos(1)))
+    with pytest.raises(OutputError, match=r"bus\.control"):
+        bus.start()
+    bus.stop()
+    assert mine.read_text() == "mine"
+    assert beside.is_dir() if kind == "folder" else beside.read_text() == "mine"
+    assert not (tmp_path / "bus").is_symlink()
+
+
+def test_what_took_the_place_of_port_and_socket_meanwhile_stays(tmp_path):
+    bus = EmulatedBus(tmp_path / "bus", BusSettings(servos(1)))
+    bus.start()
+    for name in ("bus", "bus.control"):
+        (tmp_path / name).unlink()
+        (tmp_path / name).write_text("mine")
+    bus.stop()
+    assert [(tmp_path / name).read_text() for name in ("bus", "bus.control")] == ["mine", "mine"]
+
+
+def test_the_control_socket_is_the_users_alone_whatever_the_umask(tmp_path):
+    before = os.umask(0)
+    try:
+        with EmulatedBus(tmp_path / "bus", BusSettings(servos(1))):
+            assert (tmp_path / "bus.control").stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGHUP])
+def test_keys_and_the_end_of_the_terminal_are_for_the_driver_alone(lone, number):
+    os.kill(lone._process.pid, number)
+    assert lone.state()["plugged"]
+    assert lone.state()["plugged"]
+
+
+def test_sdk_example_of_indirect_addresses(lone):
+    """As in the SDK's own indirect_address example: goal, present position and moving in one block of each."""
+    port = opened(lone)
+    for number, source in enumerate([LED, *range(GOAL, GOAL + 4)]):
+        assert two.write2ByteTxRx(port, 1, 168 + 2 * number, source) == (OK, 0)
+    for number, source in enumerate([122, *range(PRESENT, PRESENT + 4)]):
+        assert two.write2ByteTxRx(port, 1, 578 + 2 * number, source) == (OK, 0)
+    assert two.write1ByteTxRx(port, 1, TORQUE, 1) == (OK, 0)
+    assert two.write2ByteTxRx(port, 1, 168, LED)[1] == 7, "not under torque"
+    write = sdk.GroupSyncWrite(port, two, 224, 5)
+    write.addParam(1, [1, *(2300).to_bytes(4, "little")])
+    assert write.txPacket() == OK
+    assert eventually(lambda: lone.register(1, "present_position") == pytest.approx(2300, abs=2))
+    assert two.read1ByteTxRx(port, 1, LED)[0] == 1
+    read = sdk.GroupSyncRead(port, two, 634, 5)
+    read.addParam(1)
+    assert read.txRxPacket() == OK
+    assert read.getData(1, 635, 4) == pytest.approx(2300, abs=2)
+    assert lone.register(1, "goal_position") == 2300
+    port.closePort()
+
+
+@pytest.mark.parametrize(("model", "count", "after"), [("XL330-M288", 20, 228), ("XL430-W250", 56, 662)])
+def test_indirect_addresses_begin_with_their_own_data_and_end_as_in_the_manual(make_line, model, count, after):
+    line = make_line({1: model})
+    areas = [(168, 208, 20)] if count == 20 else [(168, 224, 28), (578, 634, 28)]
+    for addresses, data, number in areas:
+        for n in (0, number - 1):
+            span = (addresses + 2 * n).to_bytes(2, "little") + (2).to_bytes(2, "little")
+            (status,) = line.send(1, Instruction.READ, span)
+            assert int.from_bytes(status.parameters, "little") == data + n
+    last = (after - 1).to_bytes(2, "little")
+    assert line.send(1, Instruction.WRITE, last + b"\x55")[0].error == 0
+    (status,) = line.send(1, Instruction.READ, last + b"\x01\x00")
+    assert status.parameters == b"\x55"
+    assert line.send(1, Instruction.READ, after.to_bytes(2, "little") + b"\x01\x00")[0].error == 7
+    half = (116).to_bytes(2, "little")
+    assert line.send(1, Instruction.WRITE, (168).to_bytes(2, "little") + half)[0].error == 0
+    assert line.send(1, Instruction.WRITE, areas[0][1].to_bytes(2, "little") + b"\x01")[0].error == 7, "a half"
+
+
+def test_an_ax_12a_switches_its_torque_on_with_a_goal(make_line):
+    line = make_line({1: "AX-12A"})
+    assert line.read(1, "torque_enable") == 0
+    assert line.write(1, "goal_position", 512) == 0
+    assert line.read(1, "torque_enable") == 1

@@ -46,7 +46,7 @@ def test_write_over_several_registers_is_all_or_nothing(xm):
 def test_reads_beyond_the_table_are_refused_and_gaps_are_zero(xm):
     (status,) = xm.send(1, 0x02, bytes([66, 0, 2, 0]))
     assert (status.error, status.parameters) == (0, b"\0\0")
-    for span in (bytes([147, 0, 2, 0]), bytes([0, 0, 0, 0]), bytes([0, 9, 1, 0])):
+    for span in (bytes([0x95, 2, 2, 0]), bytes([0, 0, 0, 0]), bytes([0, 9, 1, 0])):
         (status,) = xm.send(1, 0x02, span)
         assert (status.error, status.parameters) == (ACCESS, b"")
 

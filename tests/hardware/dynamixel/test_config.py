@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError
+from pliant.hardware.dynamixel.bus import Bus
 from pliant.hardware.dynamixel.config import (
     DynamixelConfig,
     DynamixelJoint,
@@ -156,6 +157,35 @@ def test_an_encoder_that_does_not_go_round_is_taken_as_it_is():
         (lambda: joint(settings={"goal_position": 1}), ConfigurationError, "among the settings"),
         (lambda: joint(settings={"drive_mode": 1}), ConfigurationError, "among the settings"),
         (lambda: joint(settings={"led": 256}), OutOfBoundsError, "does not fit"),
+        (lambda: joint(settings={"led": 1.5}), OutOfBoundsError, "whole number"),
+        (lambda: joint(model="AX-12A", settings={"led": 1}), ConfigurationError, "among the settings"),
+        (lambda: joint(low=math.nan), OutOfBoundsError, "low is nan"),
+        (lambda: joint(high=math.inf, mode="current"), OutOfBoundsError, "high is inf"),
+        (lambda: joint(rest=math.nan), OutOfBoundsError, "rest is nan"),
+        (lambda: joint(torque=math.nan, mode="current"), OutOfBoundsError, "torque is nan"),
+        (lambda: joint(torque=1.0), ConfigurationError, "torque 1 N·m would limit nothing in the mode 'position'"),
+        (lambda: joint(torque=1.0, mode="pwm"), ConfigurationError, "would limit nothing"),
+        (lambda: joint(preset=(0.0, 0.5)), ConfigurationError, "one servo, so it has no preset"),
+        (lambda: DynamixelConfig([joint()], "p", first_step=math.nan), OutOfBoundsError, "first_step is nan"),
+        (lambda: DynamixelConfig([joint()], "p", first_step=-1.0), OutOfBoundsError, "first_step"),
+        (lambda: DynamixelConfig([joint()], "p", first_step=math.inf), OutOfBoundsError, "first_step"),
+        (lambda: DynamixelConfig([joint()], "p", slack=math.nan), OutOfBoundsError, "slack"),
+        (lambda: DynamixelConfig([joint()], "p", slack=-0.1), OutOfBoundsError, "slack"),
+        (lambda: DynamixelConfig([joint()], "p", release_pause=math.nan), OutOfBoundsError, "release_pause"),
+        (lambda: DynamixelConfig([joint()], "p", release_pause=math.inf), OutOfBoundsError, "release_pause"),
+        (lambda: DynamixelConfig([joint()], "p", retries=-1), OutOfBoundsError, "retries"),
+        (lambda: DynamixelConfig([joint()], "p", retries=1.5), OutOfBoundsError, "whole number"),
+        (lambda: DynamixelConfig([joint()], "p", watchdog=math.nan), OutOfBoundsError, "watchdog"),
+        (lambda: DynamixelConfig([joint()], "p", watchdog=-1.0), OutOfBoundsError, "watchdog"),
+        (lambda: DynamixelConfig([joint()], "p", baud_rate=0), OutOfBoundsError, "baud_rate"),
+        (lambda: Bus("p", retries=-1), OutOfBoundsError, "retries"),
+        (lambda: Bus("p", slack=math.inf), OutOfBoundsError, "slack"),
+        (lambda: pair(preset_rest=math.nan), OutOfBoundsError, "preset_rest"),
+        (
+            lambda: DynamixelJoint("e", pair().servos, -1, 1, preset=(0, math.nan)),
+            ConfigurationError,
+            "no.* range|not a range",
+        ),
         (lambda: pair(mode="current"), ConfigurationError, "antagonists take a position mode"),
         (lambda: pair(preset_rest=0.7), OutOfBoundsError, "preset_rest"),
         (lambda: DynamixelJoint("a", [], -1, 1), ConfigurationError, "has 0 servos"),

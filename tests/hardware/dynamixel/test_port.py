@@ -71,7 +71,31 @@ def test_a_second_process_is_refused_and_told_who_holds_the_port(far):
     finally:
         holder.communicate("")
     with Bus(far.port) as bus:
-        assert bus.ping(1)
+        assert bus.ping(1, tries=20)
+
+
+BARE = """
+import sys
+import dynamixel_sdk
+port = dynamixel_sdk.PortHandler(sys.argv[1])
+port.openPort()
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_program_on_the_bare_sdk_which_takes_no_lock_is_found_and_named(far):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", BARE, far.port], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout.readline() == "open\n"
+        with pytest.raises(RobotError, match=rf"in use\. It is held by .*python.*process {holder.pid}\)"):
+            Bus(far.port).open()
+    finally:
+        holder.communicate("")
+    with Bus(far.port) as bus:
+        assert bus.ping(1, tries=20)
 
 
 def test_a_killed_process_leaves_the_port_free(far):
@@ -82,7 +106,7 @@ def test_a_killed_process_leaves_the_port_free(far):
     holder.kill()
     holder.communicate()
     with Bus(far.port) as bus:
-        assert bus.ping(1)
+        assert bus.ping(1, tries=20)
 
 
 def test_a_refused_opening_disturbs_nobody(far):
@@ -91,7 +115,7 @@ def test_a_refused_opening_disturbs_nobody(far):
         with pytest.raises(RobotError):
             Bus(far.port, baud_rate=57600).open()
         assert termios.tcgetattr(far.master)[4] == rate
-        assert bus.ping(1)
+        assert bus.ping(1, tries=20)
 
 
 def test_programs_that_take_no_lock_are_kept_out_of_a_real_serial_port(far, monkeypatch):
@@ -121,7 +145,7 @@ def test_the_rate_can_change_while_the_port_stays_open_and_locked(far):
     with Bus(far.port, slack=0.02) as bus:
         assert not bus.ping(1)
         bus.baud_rate = 57600
-        assert bus.ping(1)
+        assert bus.ping(1, tries=20)
         with pytest.raises(RobotError, match="in use"):
             Bus(far.port).open()
 
@@ -133,7 +157,7 @@ def test_closing_twice_or_before_opening_is_harmless(far):
     bus.close()
     bus.close()
     bus.open()
-    assert bus.ping(1)
+    assert bus.ping(1, tries=20)
     bus.close()
 
 
