@@ -4,6 +4,7 @@ Hydra composes them like any other choice of their group, so that the command li
 """
 
 import atexit
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,8 @@ from typing import Any
 from pliant.errors import FileFormatError, OutputError
 
 _PATH = "hydra.searchpath="
+_INNER = re.compile(r"\$\{\.*[A-Za-z_][A-Za-z0-9_.]*\}")
+"""A reference to another setting."""
 
 
 @cache
@@ -70,7 +73,7 @@ def _searched(arguments: Sequence[str]) -> list[str]:
 
 
 def _check_plain(value: Any, where: str) -> None:
-    """Raise where a value is not plain data, or has an interpolation that would reach beyond itself."""
+    """Raise where a value is not plain data, or has an interpolation by a resolver, which might run anything."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
@@ -80,7 +83,10 @@ def _check_plain(value: Any, where: str) -> None:
         for k, item in enumerate(value):
             _check_plain(item, f"{where}[{k}]")
     elif isinstance(value, str):
-        if "${" in value:
-            raise FileFormatError(f"{where} holds an interpolation, {value!r}; plain values are needed.")
+        if "${" in _INNER.sub("", value):
+            raise FileFormatError(
+                f"{where} holds an interpolation that may reach beyond the settings, {value!r}; only values and "
+                "references to other settings (${robot.mode}) are data."
+            )
     elif value is not None and not isinstance(value, bool | int | float):
         raise FileFormatError(f"{where} is a {type(value).__name__}; plain data is needed.")

@@ -222,7 +222,7 @@ def test_a_corrupt_checkpoint_is_refused_clearly(verb, tiny, tmp_path):
         (["resume={run}", "steps=256", "seed=1"], "settings.seed: 0 in the file, 1 here"),
         (["resume={run}", "steps=256", "task=track"], "settings.task.name"),
         (["resume={run}", "steps=256", "algo=sac"], "settings.algo._target_"),
-        (["resume={run}", "steps=256", "period=0.01"], "settings.env.options.period"),
+        (["resume={run}", "steps=256", "period=0.01"], "settings.period: 0.02 in the file, 0.01 here"),
         (["resume={run}/checkpoints/000000000001.zip", "steps=256"], "does not exist"),
     ],
 )

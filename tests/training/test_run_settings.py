@@ -104,6 +104,12 @@ def test_what_a_run_remembers_comes_back_and_can_be_changed(tmp_path, leg):
     assert described(composed(only, "deploy").robot).model.joints == ("hip",)
 
 
+def test_what_a_remembered_robot_refers_to_can_still_be_changed():
+    first = environment_settings(composed(["robot=arm2", "robot.mode=6"]))
+    again = composed(remember(["robot.mode=5"], first, "policy.zip"))
+    assert again.robot.model.joints.mode == 5
+
+
 def test_a_folder_that_is_no_run_remembers_nothing(tmp_path):
     assert nodes_of_run(tmp_path) == {}
     assert learned_in("feedforward", [f"feedforward={tmp_path}"]) == [f"feedforward={tmp_path}"]
@@ -113,7 +119,8 @@ def test_a_folder_that_is_no_run_remembers_nothing(tmp_path):
     ("node", "what"),
     [
         ({"a": "${oc.env:HOME}"}, "interpolation"),
-        ({"a": {"b": ["${x}"]}}, "interpolation"),
+        ({"a": {"b": ["x${now:%Y}"]}}, "interpolation"),
+        ({"a": "${x.${oc.env:HOME}}"}, "interpolation"),
         ({"defaults": ["x"]}, "'defaults'"),
         ({"a": object()}, "plain data"),
         ({1: 2}, "is no text"),

@@ -35,7 +35,9 @@ def test_a_run_folder_holds_what_was_learned_and_how(verb, tiny, tmp_path, algor
     assert [e["steps"] for e in metrics["evaluations"]] == [0, 64, 128]
     assert metrics["best"] == max(metrics["evaluations"], key=lambda e: (e["success_rate"], e["reward_mean"]))
     assert metrics["reward_mean"] == metrics["best"]["reward_mean"]
-    assert made_for(run)["environment"] == [o for o in options if o.startswith(("env", "task"))]
+    environment = made_for(run)["environment"]
+    assert environment.keys() == {"robot", "task", "period"}
+    assert (environment["task"]["duration"], environment["robot"]["law"]) == (0.3, "qbmove")
     assert made_for(run)["steps"] == metrics["best"]["steps"]
     policy = SB3Policy.load(run / "policy.zip")
     assert policy.info.actions[0].name == "joint/equilibrium"
@@ -81,7 +83,7 @@ def test_the_normaliser_can_be_left_out(verb, tiny, tmp_path):
         (["task=rech"], "rech"),
         (["algo=ppoo"], "ppoo"),
         (["env=arm3"], "arm3"),
-        (["env.id=pliant/Arm-v0"], "unknown environment 'pliant/Arm-v0'"),
+        (["env=pliant/Arm-v0"], "unknown environment 'pliant/Arm-v0'"),
         (["task.hold=9"], "longer than its duration"),
         (["task.tolerance=.nan"], "tolerance"),
         (["+algo.lerning_rate=1"], "lerning_rate"),

@@ -132,7 +132,7 @@ def of_run(folder: Path) -> tuple[dict[str, Any], list[str]]:
 
 
 def nodes_of_run(folder: Path) -> dict[str, Any]:
-    """Return the nodes that a run remembers whole, resolved; none where the folder is not one of a run.
+    """Return the nodes that a run remembers whole; none where the folder is not one of a run.
 
     Raises:
         FileFormatError: its record is damaged.
@@ -150,7 +150,7 @@ def _loaded(file: Path) -> Any:
     import yaml
 
     try:
-        return OmegaConf.to_container(OmegaConf.load(file), resolve=True)
+        return OmegaConf.to_container(OmegaConf.load(file))
     except (OSError, ValueError, yaml.YAMLError, OmegaConfBaseException) as error:
         raise FileFormatError(f"{file} cannot be read: {' '.join(str(error).split())}.") from error
 
@@ -235,16 +235,20 @@ def _environment(policy: str, names: Sequence[str]) -> dict[str, Any]:
 
 
 def environment_settings(config: Any) -> dict[str, Any]:
-    """Return the settings of a configuration that make its environment, resolved, as plain data.
+    """Return the settings of a configuration that make its environment, as plain data.
+
+    References within a node (`${robot.mode}`) stay, so that what they refer to can be changed later.
 
     Raises:
         ConfigurationError: a value is missing.
     """
     try:
-        values: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+        resolved: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+        values: Any = OmegaConf.to_container(config, resolve=False)
     except OmegaConfBaseException as error:
         raise ConfigurationError(f"the settings are incomplete: {' '.join(str(error).split())}") from error
-    return {name: values[name] for name in ENVIRONMENT if values.get(name) not in (None, {})}
+    given = [name for name in ENVIRONMENT if resolved.get(name) not in (None, {})]
+    return {name: values[name] if isinstance(values[name], dict) else resolved[name] for name in given}
 
 
 def _key(override: str) -> str:
