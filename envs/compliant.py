@@ -153,19 +153,19 @@ class CompliantJointEnv(CompliantEnv):
     | 1 | `joint/preset` | −0.8 | 0.8 | rad |
 
     ## Observation space
-    `Box(low, high, (m,), float32)`; by default:
+    `Box(low, high, (m,), float32)`; where low and high are `signal`, they are those of the robot's own
+    signal (of the position or speed that a goal is compared with). By default:
 
     | i | observation | low | high | unit |
     |---|---|---|---|---|
-    | 0 | `joint/position` | the signal's | the signal's | rad |
-    | 1 | `joint/velocity` | the signal's | the signal's | rad/s |
-    | 2 | `joint/torque`, of the drive on the link | the signal's | the signal's | N·m |
+    | 0 | `joint/position` | signal | signal | rad |
+    | 1 | `joint/velocity` | signal | signal | rad/s |
+    | 2 | `joint/torque`, of the drive on the link | signal | signal | N·m |
     | 3 | `joint/equilibrium_command`, in force | −1.57 | 1.57 | rad |
     | 4 | `joint/preset_command`, in force | −0.8 | 0.8 | rad |
-    | 5 | `joint/desired_position` at the end of the coming period (task `track`) | the signal's | the signal's |
-    rad |
-    | 6 | `joint/desired_velocity` likewise (task `track`) | the signal's | the signal's | rad/s |
-    | 5 | `joint/goal` (task `reach`) | the signal's | the signal's | rad |
+    | 5 | `joint/desired_position` at the end of the coming period (task `track`) | signal | signal | rad |
+    | 6 | `joint/desired_velocity` likewise (task `track`) | signal | signal | rad/s |
+    | 5 | `joint/goal` (task `reach`) | signal | signal | rad |
 
     ## Rewards, start, end
     See the tasks, `pliant.envs.tasks.Track` and `Reach`.
@@ -191,18 +191,17 @@ class CompliantArm2Env(CompliantEnv):
     | 3 | `elbow/preset` | 0 | 0.6 | rad |
 
     ## Observation space
-    `Box(low, high, (m,), float32)`, shoulder before elbow; by default:
+    `Box(low, high, (m,), float32)`, shoulder before elbow; `signal` as in `CompliantJointEnv`; by default:
 
     | i | observation | low | high | unit |
     |---|---|---|---|---|
-    | 0, 1 | `position` | the signal's | the signal's | rad |
-    | 2, 3 | `velocity` | the signal's | the signal's | rad/s |
-    | 4, 5 | `torque`, of the drive on the link | the signal's | the signal's | N·m |
+    | 0, 1 | `position` | signal | signal | rad |
+    | 2, 3 | `velocity` | signal | signal | rad/s |
+    | 4, 5 | `torque`, of the drive on the link | signal | signal | N·m |
     | 6–9 | the references in force, `…_command`, as under actions | as there | as there | rad |
-    | 10, 11 | `desired_position` at the end of the coming period (task `track`) | the signal's | the signal's |
-    rad |
-    | 12, 13 | `desired_velocity` likewise (task `track`) | the signal's | the signal's | rad/s |
-    | 10, 11 | `goal` (task `reach`) | the signal's | the signal's | rad |
+    | 10, 11 | `desired_position` at the end of the coming period (task `track`) | signal | signal | rad |
+    | 12, 13 | `desired_velocity` likewise (task `track`) | signal | signal | rad/s |
+    | 10, 11 | `goal` (task `reach`) | signal | signal | rad |
 
     ## Rewards, start, end
     See the tasks, `pliant.envs.tasks.Track` and `Reach`.
