@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     from pliant.envs.env import PliantEnv as PliantEnv
     from pliant.envs.randomisation import Randomisation as Randomisation
     from pliant.envs.simulated_robot import SimulatedRobot as SimulatedRobot
+    from pliant.envs.tasks import Press as Press
     from pliant.envs.tasks import Reach as Reach
+    from pliant.envs.tasks import ReachPose as ReachPose
     from pliant.envs.tasks import Task as Task
     from pliant.envs.tasks import Throw as Throw
     from pliant.envs.tasks import Track as Track
+    from pliant.envs.tasks import TrackPath as TrackPath
+    from pliant.envs.tasks import Walk as Walk
     from pliant.envs.vector import PliantVectorEnv as PliantVectorEnv
 
 _HOMES = {
@@ -33,12 +37,16 @@ _HOMES = {
     "CompliantJointEnv": "compliant",
     "PliantEnv": "env",
     "PliantVectorEnv": "vector",
+    "Press": "tasks",
     "Randomisation": "randomisation",
     "Reach": "tasks",
+    "ReachPose": "tasks",
     "SimulatedRobot": "simulated_robot",
     "Task": "tasks",
     "Throw": "tasks",
     "Track": "tasks",
+    "TrackPath": "tasks",
+    "Walk": "tasks",
 }
 
 __all__ = [*_HOMES, "register"]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pliant.envs.compiled import compiled
 from pliant.envs.tasks.actions import Action, ActionOnRobot, Controlled, Spread, spread_actions
-from pliant.envs.tasks.compilation import WIDTH, Call, Pass, generate, refused
+from pliant.envs.tasks.compilation import PERIOD, WIDTH, Call, Pass, generate, refused
 from pliant.envs.tasks.goals import Goal, GoalOnRobot, Side
 from pliant.envs.tasks.kinematics import Kinematics
 from pliant.envs.tasks.observations import Copied, ObservationTerm
@@ -196,7 +196,7 @@ class TaskOnRobot:
         controlled = None if self._action.act is None else Controlled(self._action, self.info, n)
         episodes = Episodes(n, self._row.size, self._places, len(self.observations), controlled)
         try:
-            self._run(False, episodes, episodes.everyone[:0])
+            self.observe(episodes, episodes.everyone[:0])
         except Exception as error:  # Numba lets through what fails in evaluating a term's constants
             names = [*self.task.measures, *self.task.ends, *self.task.rewards, *self.task.observations]
             raise refused(error, names) from error
@@ -239,11 +239,13 @@ class TaskOnRobot:
         Returns:
             Whether all went well; if not, `trouble` says of each why.
         """
-        return self._run(True, episodes, episodes.everyone if index is None else index)
+        which = episodes.everyone if index is None else index
+        return self._advance(True, episodes.block, episodes.observation, which, *self._constants)
 
     def observe(self, episodes: Episodes, index: Index | None = None) -> bool:
         """Observe episodes that begin; returns as `judge` does."""
-        return self._run(False, episodes, episodes.everyone if index is None else index)
+        which = episodes.everyone if index is None else index
+        return self._advance(False, episodes.block, episodes.observation, which, *self._constants)
 
     def trouble(self, episodes: Episodes, index: int) -> str:
         """Return why an episode could not be observed or judged; empty if it could.
@@ -259,9 +261,6 @@ class TaskOnRobot:
             return f"{robot} gives no reading of {', '.join(c.name for c, value in seen if math.isnan(value))}"
         worth = zip(self.terms, episodes.outcome[index].tolist(), strict=False)
         return f"{robot}: no finite reward for {', '.join(n for n, value in worth if not math.isfinite(value))}"
-
-    def _run(self, judging: bool, episodes: Episodes, index: Index) -> bool:
-        return self._advance(judging, episodes.block, episodes.observation, index, *self._constants)
 
 
 class _Assembly:
@@ -390,13 +389,7 @@ class _Assembly:
         top = np.inf if bound is None else bound
         for channel, column in found:
             low, high = sorted(term.scale * np.clip([channel.low, channel.high], -top, top))
-            unit = (
-                channel.unit
-                if term.scale == 1.0
-                else f"{1.0 / term.scale:g} {channel.unit}"
-                if term.scale
-                else "1"
-            )
+            unit = channel.unit if term.scale == 1.0 else f"{1.0 / term.scale:g} {channel.unit}"
             rest = min(max(channel.rest * term.scale, low), high)
             self.observed.append((Channel(channel.name, unit, float(low), float(high), float(rest)), column))
             self._scales.append(term.scale)
@@ -458,7 +451,7 @@ class _Assembly:
             assert out is not None
             return self._part(out)
         if name == "period":
-            return "numbers[0]"
+            return f"numbers[{PERIOD}]"
         if name in ("step", "success", "failure"):
             return name
         if name in function.parameters:

@@ -7,11 +7,11 @@ import pickle
 import pytest
 
 from pliant.envs.tasks import KINDS, Reach, Term, compose, end, find_term, measure, observation, reward
-from pliant.envs.tasks.compilation import PERIOD
 from pliant.envs.tasks.ends import time_up
+from pliant.envs.tasks.observations import Signals
 from pliant.envs.tasks.rewards import action_rate, effort
 from pliant.envs.tasks.selection import matches
-from pliant.errors import ConfigurationError, UnknownNameError
+from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError
 from pliant.hardware.robot import Array, Channel
 
 
@@ -131,6 +131,12 @@ def test_what_is_configured_wrongly_is_named(changes, error, message):
         compose(**{**settings, **changes})
 
 
+@pytest.mark.parametrize("make", [lambda: Signals(scale=0.0), lambda: first_and_last(scale=0.0)])
+def test_what_would_be_seen_as_nothing_is_refused(make):
+    with pytest.raises(OutOfBoundsError, match="scale is 0"):
+        make()
+
+
 @pytest.mark.parametrize(
     ("declare", "message"),
     [
@@ -192,7 +198,6 @@ def test_terms_are_equal_by_meaning():
     assert effort() != effort(weight=2.0)
     assert isinstance(effort(), Term)
     assert find_term("reward", "pliant.envs.tasks.rewards:effort") is KINDS["reward"]["effort"]
-    assert PERIOD == 0
 
 
 @pytest.mark.parametrize(
