@@ -75,6 +75,18 @@ def test_each_episode_has_a_controller_of_its_own_that_begins_with_it():
     assert len(set(begun)) == 3
 
 
+def test_a_robot_that_failed_is_not_shown_to_its_controller():
+    task = Reach(duration=0.2).but(action=Residual(Swing(2), scale=0.2))
+    many = PliantVectorEnv(SimulatedRobot(rig1(), 0.02), task, 2)
+    many.reset(seed=0)
+    many.envs[1].apply_torque("joint", 1e12)
+    _, _, terminated, _, infos = many.step(np.zeros((2, 2)))
+    assert terminated.tolist() == [False, True]
+    assert "diverged" in infos["failure"][1]
+    for _ in range(3):
+        assert not many.step(np.zeros((2, 2)))[2].any()
+
+
 def test_a_command_of_the_wrong_size_is_named(begin):
     task, episodes = begin(REACH.but(action=Residual(Swing(2))))
     with pytest.raises(ShapeError, match=r"the command of Swing has shape \(2,\)"):
