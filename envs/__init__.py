@@ -25,18 +25,24 @@ if TYPE_CHECKING:
     from pliant.envs.randomisation import Randomisation as Randomisation
     from pliant.envs.simulation import Sensing as Sensing
     from pliant.envs.simulation import SimulatedRobot as SimulatedRobot
+    from pliant.envs.tasks import Press as Press
     from pliant.envs.tasks import Reach as Reach
+    from pliant.envs.tasks import ReachPose as ReachPose
     from pliant.envs.tasks import Task as Task
     from pliant.envs.tasks import Throw as Throw
     from pliant.envs.tasks import Track as Track
+    from pliant.envs.tasks import TrackPath as TrackPath
+    from pliant.envs.tasks import Walk as Walk
     from pliant.envs.vector import PliantVectorEnv as PliantVectorEnv
 
 _HOMES = {
     "PliantEnv": "env",
     "RobotDescription": "description",
     "PliantVectorEnv": "vector",
+    "Press": "tasks",
     "Randomisation": "randomisation",
     "Reach": "tasks",
+    "ReachPose": "tasks",
     "RobotModel": "models.robot_model",
     "Sensing": "simulation",
     "SimulatedRobot": "simulation",
@@ -44,6 +50,8 @@ _HOMES = {
     "Task": "tasks",
     "Throw": "tasks",
     "Track": "tasks",
+    "TrackPath": "tasks",
+    "Walk": "tasks",
     "describe": "description",
 }
 

@@ -8,8 +8,13 @@ _callable: set[Callable[..., Any]] = set()
 """Functions that compiled ones may call."""
 
 
-def make_callable(function: Callable[..., Any]) -> None:
-    """Let compiled functions call a plain one, and the plain ones that it calls by name."""
+def make_callable(function: Callable[..., Any], checked: bool = False) -> None:
+    """Let compiled functions call a plain one, and the plain ones that it calls by name.
+
+    Args:
+        function: see `compiled`.
+        checked: whether an index beyond an array is an IndexError, as in Python, rather than some number.
+    """
     from numba.extending import register_jitable
 
     from pliant.actuators.law import plain_functions
@@ -17,7 +22,7 @@ def make_callable(function: Callable[..., Any]) -> None:
     for used in plain_functions(function):
         if used not in _callable:
             _callable.add(used)
-            register_jitable(used)
+            register_jitable(boundscheck=checked, error_model="numpy")(used)
 
 
 @cache

@@ -10,12 +10,14 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.actuators.law import plain_functions
+from pliant.envs import compiled
 from pliant.envs.tasks.term import Term
 from pliant.errors import ConfigurationError
 from pliant.hardware.robot import Array
@@ -191,7 +193,6 @@ def _compile(source: str, functions: tuple[Callable[..., Any], ...]) -> Pass:
     from numba import njit
 
     from pliant.actuators.cache import numba_cache, store_source
-    from pliant.envs.compiled import make_callable
 
     used: tuple[Callable[..., Any], ...] = (take, settle, see, *functions)
     digest = _digest(source, used)
@@ -203,11 +204,11 @@ def _compile(source: str, functions: tuple[Callable[..., Any], ...]) -> Pass:
     }
     exec(compile(source, str(stored or "<task>"), "exec"), namespace)
     for function in used:
-        make_callable(function)
+        compiled.make_callable(function, checked=True)
     python = namespace["advance"]
     with numba_cache() as caching:
-        compiled = njit(cache=caching and stored is not None, error_model="numpy", boundscheck=True)(python)
-    return Pass(compiled, python, source)
+        machine = njit(cache=caching and stored is not None, error_model="numpy", boundscheck=True)(python)
+    return Pass(machine, python, source)
 
 
 def refused(error: Exception, names: Sequence[str]) -> ConfigurationError:
@@ -221,7 +222,7 @@ def refused(error: Exception, names: Sequence[str]) -> ConfigurationError:
 
 def _digest(source: str, functions: Sequence[Callable[..., Any]]) -> str | None:
     """What the machine code depends on; None where a function has no source that could be looked at."""
-    text = [source]
+    text = [source, *(Path(home).read_text() for home in (__file__, compiled.__file__))]  # how it is compiled
     for function in (used for f in functions for used in plain_functions(f)):
         try:
             text.append(inspect.getsource(function))

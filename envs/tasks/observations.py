@@ -13,7 +13,7 @@ from pliant.controllers.checks import positive
 from pliant.envs.tasks.ends import periods
 from pliant.envs.tasks.measures import to_local
 from pliant.envs.tasks.row import Row
-from pliant.envs.tasks.selection import Names, freeze, named, select
+from pliant.envs.tasks.selection import Names, check_scale, freeze, named, select
 from pliant.envs.tasks.term import Term, observation
 from pliant.errors import check_bounds
 from pliant.hardware.robot import Array, Channel
@@ -31,7 +31,7 @@ class Copied(ABC):
     def __post_init__(self) -> None:
         if hasattr(self, "names"):
             freeze(self, "names")
-        check_bounds(f"observation {type(self).__name__} scale", self.scale, -1e12, 1e12)
+        check_scale(f"observation {type(self).__name__}", self.scale)
         if self.bound is not None:
             positive(f"observation {type(self).__name__} bound", self.bound)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import all_finite, number_array
-from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, unknown_name
+from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_bounds, unknown_name
 from pliant.hardware.robot import Array, Channel
 
 Values = float | Sequence[float]
@@ -82,6 +82,14 @@ def freeze(config: Any, *names: str) -> None:
     for name in names:
         if isinstance(value := getattr(config, name), list):
             object.__setattr__(config, name, tuple(value))
+
+
+def check_scale(what: str, scale: float) -> float:
+    """Return what an observation is multiplied by; raise `OutOfBoundsError` if it is not finite or 0."""
+    number = check_bounds(f"{what}: scale", scale, -1e12, 1e12)
+    if number == 0.0:
+        raise OutOfBoundsError(f"{what}: scale is 0, so nothing would be seen of it; leave the term out instead.")
+    return number
 
 
 def named(name: str, like: Channel, low: float | None = None, high: float | None = None) -> Channel:

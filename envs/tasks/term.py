@@ -27,7 +27,7 @@ from typing import Any, Final, Literal, get_args, get_type_hints
 import numpy as np
 
 from pliant.controllers.checks import all_finite, number_array, positive
-from pliant.envs.tasks.selection import Names, as_names
+from pliant.envs.tasks.selection import Names, as_names, check_scale
 from pliant.errors import ConfigurationError, ShapeError, check_bounds, unknown_name
 from pliant.hardware.robot import Channel
 
@@ -220,7 +220,7 @@ class Term:
     @property
     def scale(self) -> float:
         """What an observation is multiplied by."""
-        return check_bounds(f"{self._where}: scale", self.settings.get("scale", 1.0), -1e12, 1e12)
+        return check_scale(self._where, self.settings.get("scale", 1.0))
 
     @property
     def bound(self) -> float:

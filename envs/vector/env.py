@@ -197,7 +197,7 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
             raise ShapeError(f"the actions have shape {taken.shape} (each {names}); got {array.shape}.")
         taken[:] = array
         taken[self._ended] = 0.0
-        if not self.task.act(self._episodes):
+        if not self.task.act(self._episodes, np.flatnonzero(~self._ended)):
             i = int(np.argmin(np.isfinite(taken).all(axis=1)))
             raise OutOfBoundsError(f"the action {taken[i]} of environment {i} is not finite; nothing was sent.")
 

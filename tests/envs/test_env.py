@@ -305,6 +305,23 @@ def test_reset_takes_no_options():
         env.reset(options={"goal": 1.0})
 
 
+def test_what_is_returned_is_the_callers_own():
+    """Also where a step fails: its observation is the last good one, whatever was done with it."""
+    env = PliantEnv(MockRobot(fails_at=8), QUICK, settle=0.1)
+    observation, _ = env.reset()
+    observation[:] = 0.5
+    second, *_ = env.step([0.1])
+    assert (second != 0.5).all()
+    second[:] = 7.0
+    env.step([0.2])[0][:] = 9.0
+    failed, _, terminated, _, info = env.step([0.1])
+    assert terminated
+    assert "cable" in info["failure"]
+    assert (failed < 2.5).all()
+    failed[:] = 3.0
+    assert (env.reset()[0] != 3.0).all()
+
+
 # Any robot ----------------------------------------------------------------------------------------------------
 
 

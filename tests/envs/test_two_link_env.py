@@ -153,7 +153,7 @@ def test_links_may_have_other_lengths_and_masses():
     env.close()
 
 
-@pytest.mark.parametrize("task", ["reach", "track"])
+@pytest.mark.parametrize("task", ["reach", "track", ReachPose(axes="xz")], ids=["reach", "track", "from home"])
 def test_many_arms_do_to_the_last_bit_what_each_does_alone(task):
     many = gymnasium.make_vec(ID, 3, vectorization_mode="vector_entry_point", task=task)
     alone = [two_link_arm_env(task) for _ in range(3)]

@@ -1,5 +1,7 @@
 """A vector environment is n single ones, to the last bit."""
 
+import math
+
 import gymnasium
 import numpy as np
 import pytest
@@ -11,9 +13,11 @@ from pliant.controllers.trajectories import MinimumJerk
 from pliant.envs import PliantEnv, Reach, SimulatedRobot, Throw, Track
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.randomisation import Choice, LogUniform, Normal, Randomisation, Uniform
+from pliant.envs.tasks import reward
+from pliant.envs.tasks.starts import AtAngles
 from pliant.envs.vector import PliantVectorEnv
 from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError, UnknownNameError
-from pliant.hardware.robot import Robot
+from pliant.hardware.robot import Array, Robot
 
 TRACK = Track(trajectory=MinimumJerk(0.0, 0.3, 0.12))
 REACH = Reach(tolerance=0.5, hold=0.04, duration=0.12)
@@ -186,6 +190,25 @@ def test_an_error_that_mujoco_raises_ends_that_episode_alone(many, monkeypatch):
     assert terminated.tolist() == [False, False, True]
     assert rewards[2] == -100.0
     assert infos["failure"].tolist() == [None, None, "simulated robot 'arm2' failed: stack overflow"]
+
+
+@reward(position="*/position")
+def undefined(position: Array) -> float:
+    return math.log(0.05 + position[0])
+
+
+@pytest.mark.parametrize("mode", RESETTING)
+def test_a_reward_that_is_no_number_ends_its_own_episode_with_the_reason(together, identical, mode):
+    task = REACH.but(rewards={**REACH.rewards, "odd": undefined()}, start=AtAngles(0.0, 0.3))
+    ours, theirs = together("CompliantArm2", 3, mode, task=task)
+    identical(ours.reset(seed=0), theirs.reset(seed=0))
+    reasons = []
+    for k, action in enumerate(actions(ours, 8)):
+        result = ours.step(action)
+        identical(result, theirs.step(action), f"step {k}")
+        infos = result[4].get("final_info", result[4])
+        reasons += [infos["failure"][i] for i in np.flatnonzero(infos.get("_failure", []))]
+    assert set(reasons) == {"robot 'arm2': no finite reward for odd."}
 
 
 # What Gymnasium is told ---------------------------------------------------------------------------------------

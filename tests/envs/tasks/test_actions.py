@@ -1,0 +1,115 @@
+"""Action terms: a command, a correction of a controller's, the parameters of a controller."""
+
+import numpy as np
+import pytest
+
+from pliant.envs import PliantEnv, SimulatedRobot
+from pliant.envs.models.rig1 import rig1
+from pliant.envs.tasks import Reach
+from pliant.envs.tasks.actions import Parameters, Residual, Spread
+from pliant.envs.vector import PliantVectorEnv
+from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, UnknownNameError
+
+
+class Swing:
+    """A gait: a sine of every column about its own middle, from the state at its reset."""
+
+    def __init__(self, columns: int = 3, amplitude: float = 0.1, frequency: float = 2.0) -> None:
+        self.columns, self.amplitude, self.frequency = columns, amplitude, frequency
+        self.begun_at = np.nan
+
+    def reset(self, state):
+        self.begun_at = float(state.position[0])
+
+    def update(self, state, t):
+        assert state.signals.ndim == 1
+        return self.begun_at + self.amplitude * np.sin(self.frequency * t) * np.ones(self.columns)
+
+
+REACH = Reach(duration=0.4)
+
+
+def test_the_action_corrects_a_controllers_command(info, begin, lead):
+    task, episodes = begin(REACH.but(action=Residual(Swing(), scale=0.1, commanded="equilibrium")))
+    assert [(c.name, c.low, c.high) for c in task.actions] == [
+        ("hip/equilibrium_residual", -0.1, 0.1),
+        ("knee/equilibrium_residual", -0.2, 0.2),
+    ]
+    for k in range(3):
+        episodes.action[:] = [1.0, -0.5]
+        assert task.act(episodes)
+        swing = 0.1 * np.sin(2.0 * 0.02 * k)
+        expected = np.clip([swing + 0.1, swing, swing - 0.1], info.low, info.high)
+        np.testing.assert_allclose(episodes.command[0], expected)
+        assert task.judge(episodes)
+
+
+def test_the_action_moves_a_controllers_parameters(begin):
+    action = Parameters(Swing(), {"amplitude": (0.0, 0.4), "frequency": (1.0, 3.0)})
+    task, episodes = begin(REACH.but(action=action))
+    assert [(c.name, c.low, c.high, c.rest) for c in task.actions] == [
+        ("controller/amplitude", 0.0, 0.4, 0.1),
+        ("controller/frequency", 1.0, 3.0, 2.0),
+    ]
+    episodes.action[:] = [1.0, -1.0]
+    assert task.act(episodes)
+    controller = episodes.controlled._controllers[0]
+    assert (controller.amplitude, controller.frequency) == (0.4, 1.0)
+    assert action.controller.amplitude == 0.1
+
+
+def test_each_episode_has_a_controller_of_its_own_that_begins_with_it():
+    task = Reach(duration=0.1, hold=0.1).but(action=Residual(Swing(2), scale=0.2))
+    single = [PliantEnv(SimulatedRobot(rig1(), 0.02), task) for _ in range(3)]
+    many = PliantVectorEnv(SimulatedRobot(rig1(), 0.02), task, 3)
+    random = np.random.default_rng(0)
+    observations = [env.reset(seed=i)[0] for i, env in enumerate(single)]
+    np.testing.assert_array_equal(many.reset(seed=0)[0], observations)
+    for _ in range(5):
+        actions = random.uniform(-1, 1, (3, 2))
+        results = [env.step(action) for env, action in zip(single, actions, strict=True)]
+        seen, rewards, *_ = many.step(actions)
+        np.testing.assert_array_equal(seen, [result[0] for result in results])
+        np.testing.assert_array_equal(rewards, [result[1] for result in results])
+    begun = [c.begun_at for c in many._episodes.controlled._controllers]
+    assert len(set(begun)) == 3
+
+
+def test_a_robot_that_failed_is_not_shown_to_its_controller():
+    task = Reach(duration=0.2).but(action=Residual(Swing(2), scale=0.2))
+    many = PliantVectorEnv(SimulatedRobot(rig1(), 0.02), task, 2)
+    many.reset(seed=0)
+    many.envs[1].apply_torque("joint", 1e12)
+    _, _, terminated, _, infos = many.step(np.zeros((2, 2)))
+    assert terminated.tolist() == [False, True]
+    assert "diverged" in infos["failure"][1]
+    for _ in range(3):
+        assert not many.step(np.zeros((2, 2)))[2].any()
+
+
+def test_a_command_of_the_wrong_size_is_named(begin):
+    task, episodes = begin(REACH.but(action=Residual(Swing(2))))
+    with pytest.raises(ShapeError, match=r"the command of Swing has shape \(2,\)"):
+        task.act(episodes)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Residual("pd"), ConfigurationError, r"controller is 'pd'.*update\(state, t\)"),
+        (lambda: Residual(Swing(), scale=0.0), OutOfBoundsError, "scale"),
+        (lambda: Residual(Swing(), scale=3.0), OutOfBoundsError, "scale"),
+        (lambda: Parameters(Swing()), ConfigurationError, "names no parameter"),
+        (lambda: Parameters(Swing(), {"amplitud": (0, 1)}), UnknownNameError, "Did you mean 'amplitude'"),
+        (lambda: Parameters(Swing(), {"amplitude": (1, 0)}), ConfigurationError, "amplitude: low 1 must be below"),
+        (lambda: Parameters(Swing(), {"amplitude": (0.2, 1)}), OutOfBoundsError, "amplitude = 0.1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_columns_are_chosen_by_glob_too(info):
+    assert [c.name for c in Spread("hip/*").on(info).channels] == ["hip/equilibrium", "hip/preset"]
+    assert Spread(["preset"]) == Spread("preset")
