@@ -1,12 +1,9 @@
-"""A compliant joint: a law and a drive, put on a hinge or slide joint of an `MjSpec`."""
+"""What describes a compliant joint: a law and a drive."""
 
-import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
-
-import mujoco
 
 from pliant.actuators import layout, references
 from pliant.actuators.law import Compliance, Law, Pair, Preset, check_preset
@@ -15,17 +12,14 @@ from pliant.actuators.modes import Mode, as_mode
 from pliant.actuators.motor import Motor, Pivot
 from pliant.actuators.pid import LINK_PID, PID
 from pliant.actuators.servo import ServoDrive, as_drive, drive_from_description
+from pliant.actuators.units import HINGE, JointUnits
 from pliant.errors import (
     ConfigurationError,
     FileFormatError,
     OutOfBoundsError,
     PliantError,
     check_bounds,
-    unknown_name,
 )
-
-TEXT_PREFIX = "pliant/"
-"""Name prefix of the model's text elements that hold each joint's description as JSON."""
 
 _LONGEST_SUBSTEP = 1e-3
 """Motors are integrated in sub-steps no longer than this, s."""
@@ -172,34 +166,76 @@ class CompliantJoint:
         size = layout.MOTOR_SIZE * self.motors if self.mode.has_motors else int(self.mode is Mode.LINK_POSITION)
         return size + int(self.implicit)
 
-    def references(self) -> tuple[Reference, ...]:
-        """The references the joint receives, in order: one per motor, or one for a single-motor joint."""
-        limit = self.motor.torque_limit
+    def references(self, units: JointUnits = HINGE) -> tuple[Reference, ...]:
+        """The references the joint receives, in order: one per motor, or one for a single-motor joint.
+
+        Args:
+            units: of the joint that it is put on; `JointOnModel.references` knows them.
+        """
+        limit, force = self.motor.torque_limit, units.force
         low, high = self.position_range
         if self.mode is Mode.LINK_TORQUE:
-            return (Reference("torque", "N·m", -limit, limit, 0.0),)
+            return (Reference("torque", force, -limit, limit, 0.0),)
         if self.mode is Mode.LINK_POSITION:
-            return (Reference("position", "rad", low, high, min(max(0.0, low), high)),)
+            return (Reference("position", units.position, low, high, min(max(0.0, low), high)),)
         neutral = min(max(0.0, low), high)
         rest1, rest2 = self.law.references(neutral, self.resting_preset)
         if self.mode.maps_references:
-            first = Reference("equilibrium", "rad", low, high, neutral)
+            first = Reference("equilibrium", units.position, low, high, neutral)
         elif self.mode is Mode.MOTOR_TORQUES:
-            first = Reference("torque1", "N·m", -limit, limit, 0.0)
+            first = Reference("torque1", force, -limit, limit, 0.0)
         else:
-            first = Reference("motor1", "rad", *self._motor_range(), rest1)
+            first = Reference("motor1", units.position, *self._motor_range(), rest1)
         if self.motors == 1:
             return (first,)
-        return (first, self._second_reference(rest2))
+        return (first, self._second_reference(rest2, units))
 
-    def _second_reference(self, rest: float) -> Reference:
+    def _second_reference(self, rest: float, units: JointUnits) -> Reference:
         limit = self.motor.torque_limit
         if self.mode.maps_references or self.law.law.pivot:
             described = self._described_preset()
-            return Reference(described.name, described.unit, *self.preset_bounds, self.resting_preset)
+            unit = described.unit if self.law.law.pivot or described.unit != HINGE.position else units.position
+            return Reference(described.name, unit, *self.preset_bounds, self.resting_preset)
         if self.mode is Mode.MOTOR_TORQUES:
-            return Reference("torque2", "N·m", -limit, limit, 0.0)
-        return Reference("motor2", "rad", *self._motor_range(), rest)
+            return Reference("torque2", units.force, -limit, limit, 0.0)
+        return Reference("motor2", units.position, *self._motor_range(), rest)
+
+    def holding(self, position: float) -> tuple[float, ...]:
+        """References that hold the joint at a position (rad, m) without load: no torque, presets at rest."""
+        if self.mode in (Mode.LINK_TORQUE, Mode.MOTOR_TORQUES):
+            return tuple(reference.rest for reference in self.references())
+        low, high = self.position_range
+        equilibrium = min(max(position, low), high)
+        if self.mode.rigid or self.mode.maps_references:
+            return (equilibrium, self.resting_preset)[: self.motors]
+        return self.law.references(equilibrium, self.resting_preset)[: self.motors]
+
+    def resting_motors(self, position: float, references: Sequence[float]) -> tuple[float, ...]:
+        """Angles (a pivot's position) of the motors at rest, one per motor, rad (m).
+
+        In modes 5 and 6 they are the references, through the law's map in mode 6. In mode 4 the references are
+        torques: the motors stand where the springs carry no load, a pivot at its reference.
+
+        Args:
+            position: link angle, rad.
+            references: what the joint is given.
+        """
+        first, second = (*references, 0.0)[:2]
+        if self.mode is Mode.MOTOR_TORQUES:
+            first, second = self.law.references(position, second if self.law.law.pivot else 0.0)
+        elif self.mode.maps_references:
+            first, second = self.law.references(first, second)
+        return (first, second)[: self.motors]
+
+    def resting_act(self, position: float, references: Sequence[float]) -> list[float]:
+        """Activation variables at rest: motors as in `resting_motors`, not moving, bristles relaxed."""
+        act = [0.0] * self.act_size
+        if self.mode.has_motors:
+            for motor, angle in enumerate(self.resting_motors(position, references)):
+                act[motor * layout.MOTOR_SIZE + layout.ANGLE] = angle
+                if not (motor == 1 and self.law.law.pivot):
+                    act[motor * layout.MOTOR_SIZE + layout.ANCHOR] = angle
+        return act
 
     def _motor_range(self) -> Pair:
         """Bounds of a motor's own reference: where equilibrium and preset can send it."""
@@ -292,83 +328,3 @@ def from_description(description: Mapping[str, Any], where: str) -> CompliantJoi
         raise
     except (KeyError, TypeError, ValueError) as error:
         raise FileFormatError(f"{where}: the description of the joint is damaged ({error!r}).") from error
-
-
-def actuator_names(joint: str, description: CompliantJoint) -> tuple[str, ...]:
-    """Names of a joint's actuators, `joint/reference`: also the names of its command columns."""
-    return tuple(f"{joint}/{reference.name}" for reference in description.references())
-
-
-def _check_law(law: Law) -> None:
-    """Refuse a law that the compiled model could not find again by its import path."""
-    if find_law(law.source) is not law:
-        raise ConfigurationError(
-            f"law {law.source!r} is not what its file holds under that name. A law must be a function at the top "
-            "level of a module, and joints made before its module was reloaded must be made again."
-        )
-
-
-def _check_target(spec: mujoco.MjSpec, joint: str) -> None:
-    names = [j.name for j in spec.joints]
-    if joint not in names:
-        raise unknown_name("joint", joint, [name for name in names if name], "the model")
-    kind = int(spec.joint(joint).type)
-    if kind not in (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)):
-        raise ConfigurationError(
-            f"joint {joint!r} is a ball or free joint; a compliant joint is a hinge or slide."
-        )
-    if any(text.name == TEXT_PREFIX + joint for text in spec.texts):
-        raise ConfigurationError(f"joint {joint!r} is already compliant.")
-
-
-def _give_armature(spec: mujoco.MjSpec, joint: str, armature: float) -> None:
-    """Put a servo's inertia on its joint; refuse to guess where there is one already."""
-    target = spec.joint(joint)
-    if target.armature != 0.0:
-        raise ConfigurationError(
-            f"joint {joint!r} has an armature of {target.armature:g} kg·m² of its own, and its servo brings "
-            f"{armature:g} kg·m². Leave it at 0 in the model."
-        )
-    target.armature = armature
-
-
-def add_compliant_joint(spec: mujoco.MjSpec, joint: str, description: CompliantJoint) -> tuple[str, ...]:
-    """Put a compliant joint on the hinge or slide joint `joint` of `spec`; returns its actuators' names.
-
-    The first actuator carries the torque and the state (`act`), the second only the second reference.
-    Everything about the joint is in the compiled model and its data. Compile with
-    `pliant.actuators.compile_model`, which also installs the callbacks and checks the time step.
-
-    Raises:
-        UnknownNameError: the spec has no such joint.
-        ConfigurationError: it is not a hinge or slide, is already compliant, or its law cannot be imported; or it
-            has an armature and gets a servo, which brings its own.
-    """
-    _check_target(spec, joint)
-    _check_law(description.law.law)
-    if description.servo is not None:
-        _give_armature(spec, joint, description.servo.armature)
-    size = description.act_size
-    names = actuator_names(joint, description)
-    for index, (name, reference) in enumerate(zip(names, description.references(), strict=True)):
-        actuator = spec.add_actuator(name=name, target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
-        actuator.ctrllimited = mujoco.mjtLimited.mjLIMITED_TRUE
-        actuator.ctrlrange = [reference.low, reference.high]
-        actuator.gainprm[0] = 0.0
-        if description.delay > 0.0:
-            actuator.delay = description.delay
-            actuator.nsample = max(math.ceil(description.delay / spec.option.timestep - 1e-9), 1)
-        if index == 1:
-            continue
-        actuator.biastype = mujoco.mjtBias.mjBIAS_USER
-        actuator.userdata = description.row()
-        if size:
-            actuator.dyntype = mujoco.mjtDyn.mjDYN_USER
-            actuator.actdim = size
-        if description.implicit:
-            # force = (last activation)·(joint angle) + bias, so the integrator sees the stiffness −act
-            actuator.gaintype = mujoco.mjtGain.mjGAIN_AFFINE
-            actuator.gainprm[1] = 1.0
-            actuator.actearly = True
-    spec.add_text(name=TEXT_PREFIX + joint, data=json.dumps(description.describe()))
-    return names

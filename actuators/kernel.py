@@ -191,6 +191,8 @@ def act_rates(
     step: float,
     multistage: bool,
     inertia: float,
+    low: float,
+    high: float,
 ) -> None:
     """Write `act_dot` of one joint.
 
@@ -200,10 +202,12 @@ def act_rates(
     Args:
         multistage: the integrator is RK4.
         inertia: of the joint with all that hangs on it, kg·m²; only for a servo.
+        low: least torque that the joint lets through (`actuatorfrcrange`), N·m; only for a servo.
+        high: largest.
     """
     size = 0
     if p[SERVO_AT] != NO_SERVO:
-        servo_step(p, q, dq, c1, step, inertia, act, rates)
+        servo_step(p, q, dq, c1, step, inertia, low, high, act, rates)
         for i in range(SERVO_SIZE):
             rates[i] = (rates[i] - act[i]) / step
     elif p[MODE] == 1.0:
@@ -262,9 +266,23 @@ def bias_force(
 
 
 def joint_signals(
-    law: Any, p: Numbers, q: float, dq: float, c1: float, c2: float, act: Numbers, out: Buffer
+    law: Any,
+    p: Numbers,
+    q: float,
+    dq: float,
+    c1: float,
+    c2: float,
+    act: Numbers,
+    low: float,
+    high: float,
+    out: Buffer,
 ) -> None:
-    """Write everything that can be read of a joint, in the order of layout.SIGNALS."""
+    """Write everything that can be read of a joint, in the order of layout.SIGNALS.
+
+    Args:
+        low: least torque that the joint lets through (`actuatorfrcrange`), N·m.
+        high: largest.
+    """
     theta1, theta2, tau1, tau2 = 0.0, 0.0, 0.0, 0.0
     stiffness = 0.0
     if p[MODE] >= 2.0:
@@ -273,7 +291,7 @@ def joint_signals(
         stiffness = spring_stiffness(law, q, theta1, theta2, p)
     out[0] = q
     out[1] = dq
-    out[2] = link_torque(law, p, q, dq, c1, c2, act)
+    out[2] = min(max(link_torque(law, p, q, dq, c1, c2, act), low), high)
     out[3] = stiffness
     out[4], out[5] = theta1, theta2
     out[6], out[7] = 0.0, 0.0

@@ -40,6 +40,7 @@ from pliant.actuators.native_access import (
     link_state,
     multistage,
     timestep,
+    torque_bounds,
 )
 from pliant.errors import ConfigurationError
 
@@ -112,7 +113,8 @@ def _act_dyn(m: int, d: int, i: int) -> float:
         return math.nan
     q, dq, c1, c2, act, rates = _inputs(m, d, i, p)
     inertia = joint_inertia(m, d, i) if p[SERVO_AT] != NO_SERVO else 0.0
-    kernel.act_rates(law, p, q, dq, c1, c2, act, rates, timestep(m), multistage(m), inertia)
+    low, high = torque_bounds(m, i)
+    kernel.act_rates(law, p, q, dq, c1, c2, act, rates, timestep(m), multistage(m), inertia, low, high)
     return rates[0]
 
 
@@ -137,23 +139,25 @@ def read_joints(m: int, d: int, actuators: int, count: int, out: int) -> float:
         law = find_law(p)
         q, dq, c1, c2, act, _ = _inputs(m, d, i, p)
         row = doubles(out + 8 * _SIGNAL_COUNT * k)
-        kernel.joint_signals(law, p, q, dq, c1, c2, act, row)
+        low, high = torque_bounds(m, i)
+        kernel.joint_signals(law, p, q, dq, c1, c2, act, low, high, row)
     return 0.0
 
 
 def _trace_joint(
-    row: int, steps: int, q: int, dq: int, c: int, columns: int, act: int, size: int, out: int
+    row: int, steps: int, q: int, dq: int, c: int, columns: int, act: int, size: int, bounds: int, out: int
 ) -> float:
     """Signals of one joint along a recorded motion; arguments are addresses of contiguous arrays."""
     p = doubles(row)
     law = find_law(p)
     positions, velocities, controls = doubles(q), doubles(dq), doubles(c)
+    low, high = doubles(bounds)[0], doubles(bounds)[1]
     for k in range(steps):
         c1 = controls[columns * k]
         c2 = controls[columns * k + 1] if columns == 2 else 0.0
         state = doubles(act + 8 * size * k)
         line = doubles(out + 8 * _SIGNAL_COUNT * k)
-        kernel.joint_signals(law, p, positions[k], velocities[k], c1, c2, state, line)
+        kernel.joint_signals(law, p, positions[k], velocities[k], c1, c2, state, low, high, line)
     return 0.0
 
 
@@ -175,10 +179,10 @@ def readers() -> tuple[Any, Any]:
     callbacks()
     with numba_cache() as caching:
         reader = cfunc(types.float64(*[types.intp] * 5), cache=caching, error_model="numpy")(read_joints)
-        tracer = cfunc(types.float64(*[types.intp] * 9), cache=caching, error_model="numpy")(_trace_joint)
+        tracer = cfunc(types.float64(*[types.intp] * 10), cache=caching, error_model="numpy")(_trace_joint)
     _compiled.extend((reader, tracer))
     read = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_ssize_t] * 5)(reader.address)
-    trace = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_ssize_t] * 9)(tracer.address)
+    trace = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_ssize_t] * 10)(tracer.address)
     return read, trace
 
 

@@ -4,6 +4,7 @@ Importing this module verifies the struct layout and raises `StructLayoutError` 
 """
 
 import ctypes
+import math
 from typing import Any, Final
 
 import llvmlite.binding
@@ -25,6 +26,7 @@ _NUSER, _USER, _TRNID = _AT["nuser_actuator"], _AT["actuator_user"], _AT["actuat
 _ACTADR, _CTRLADR = _AT["actuator_actadr"], _AT["actuator_ctrladr"]
 _HISTORY, _DELAY = _AT["actuator_history"], _AT["actuator_delay"]
 _LIMITED, _RANGE = _AT["actuator_ctrllimited"], _AT["actuator_ctrlrange"]
+_FORCE_LIMITED, _FORCE_RANGE = _AT["jnt_actfrclimited"], _AT["jnt_actfrcrange"]
 _QPOSADR, _DOFADR = _AT["jnt_qposadr"], _AT["jnt_dofadr"]
 _TIMESTEP, _INTEGRATOR = _AT["opt.timestep"], _AT["opt.integrator"]
 _TIME, _QPOS, _QVEL, _CTRL = _AT["time"], _AT["qpos"], _AT["qvel"], _AT["ctrl"]
@@ -190,6 +192,16 @@ def link_state(m: int, d: int, i: int) -> tuple[float, float]:
     q = float_at(int64_at(d + _QPOS) + 8 * int32_at(int64_at(m + _QPOSADR) + 4 * joint))
     dq = float_at(int64_at(d + _QVEL) + 8 * int32_at(int64_at(m + _DOFADR) + 4 * joint))
     return q, dq
+
+
+@register_jitable
+def torque_bounds(m: int, i: int) -> tuple[float, float]:
+    """Least and largest torque that the joint lets through on which actuator i acts."""
+    joint = int32_at(int64_at(m + _TRNID) + 8 * i)
+    if int8_at(int64_at(m + _FORCE_LIMITED) + joint) == 0:
+        return -math.inf, math.inf
+    bounds = doubles(int64_at(m + _FORCE_RANGE) + 16 * joint)
+    return bounds[0], bounds[1]
 
 
 @register_jitable

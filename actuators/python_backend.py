@@ -97,6 +97,14 @@ def _inertia(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float
     return float(data.M[model.M_rowadr[dof] + model.M_rownnz[dof] - 1])
 
 
+def torque_bounds(model: mujoco.MjModel, joint: int) -> Pair:
+    """Least and largest torque that a joint lets through (`actuatorfrcrange`), N·m."""
+    if not model.jnt_actfrclimited[joint]:
+        return -math.inf, math.inf
+    low, high = model.jnt_actfrcrange[joint].tolist()
+    return low, high
+
+
 def act_dyn(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
     """`mjcb_act_dyn`: writes all rows of the joint's `act_dot`."""
     p = _row(model, actuator)
@@ -108,7 +116,8 @@ def act_dyn(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
     multistage = int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
     inertia = _inertia(model, data, actuator) if p[SERVO_AT] != NO_SERVO else 0.0
     act, step = data.act[where].tolist(), float(model.opt.timestep)
-    kernel.act_rates(law, p, q, dq, c1, c2, act, rates, step, multistage, inertia)
+    low, high = torque_bounds(model, model.actuator_trnid[actuator, 0])
+    kernel.act_rates(law, p, q, dq, c1, c2, act, rates, step, multistage, inertia, low, high)
     data.act_dot[where] = rates
     return float(rates[0])
 
@@ -128,4 +137,5 @@ def read_joint(model: mujoco.MjModel, data: mujoco.MjData, actuator: int, out: M
     """Write the signals of the joint whose first actuator is given (see layout.SIGNALS)."""
     p: list[float] = model.actuator_user[actuator].tolist()
     q, dq, c1, c2, where = _gather(model, data, actuator, p)
-    kernel.joint_signals(find(p), p, q, dq, c1, c2, data.act[where].tolist(), out)
+    low, high = torque_bounds(model, model.actuator_trnid[actuator, 0])
+    kernel.joint_signals(find(p), p, q, dq, c1, c2, data.act[where].tolist(), low, high, out)

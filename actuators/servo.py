@@ -120,6 +120,12 @@ class ServoDrive:
         return self._motor[0] ** 2 / self.resistance + self._friction[0]
 
     @property
+    def rubs(self) -> tuple[bool, bool]:
+        """Whether its gear brings viscous friction, and dry friction."""
+        kv, kc, kcs, _, _, *load = self._friction
+        return kv > 0.0, any((kc, kcs, *load))
+
+    @property
     def values(self) -> list[float]:
         """The servo's part of a joint's row; see layout.py."""
         kind = layout.COMPLIANCE if isinstance(self.servo, AX12A) else layout.P_GAIN

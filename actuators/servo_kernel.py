@@ -105,7 +105,16 @@ def gear_friction(
 
 
 def servo_step(
-    p: Numbers, q: float, dq: float, target: float, step: float, inertia: float, act: Numbers, new: Buffer
+    p: Numbers,
+    q: float,
+    dq: float,
+    target: float,
+    step: float,
+    inertia: float,
+    low: float,
+    high: float,
+    act: Numbers,
+    new: Buffer,
 ) -> None:
     """Write the activations after a step; among them the torque of the servo over the step, friction included.
 
@@ -116,6 +125,8 @@ def servo_step(
         target: goal in force, rad.
         step: s.
         inertia: of the joint, with all that hangs on it and the servo's armature, kg·m².
+        low: least torque that the joint lets through, N·m.
+        high: largest.
         act: activations before the step.
         new: written.
     """
@@ -131,7 +142,7 @@ def servo_step(
     friction, new[FRICTION_ANCHOR] = gear_friction(
         q, dq, motor + external, anchor, budget, p[EXPLICIT_STIFFNESS], inertia, step
     )
-    new[SERVO_TORQUE] = motor + friction
+    new[SERVO_TORQUE] = min(max(motor + friction, low), high)
     new[LAST_SPEED] = dq
     new[BEGUN] = 1.0
     new[OVERLOADED_FOR], new[SHUT_DOWN] = act[OVERLOADED_FOR], act[SHUT_DOWN]

@@ -82,17 +82,21 @@ def trace_joint(
     callbacks.register(joint.description.law.law)
     out = np.zeros((steps, len(SIGNALS)))
     row = np.ascontiguousarray(model.actuator_user[joint.actuators[0]])
+    bounds = np.array(python_backend.torque_bounds(model, joint.joint))
     arrays = [np.ascontiguousarray(a, dtype=np.float64) for a in (position, velocity, control, act)]
     if callbacks.current_backend() is Backend.NATIVE:
         from pliant.actuators import native
 
         q, dq, c, a = (array.ctypes.data for array in arrays)
-        native.readers()[1](row.ctypes.data, steps, q, dq, c, columns, a, size, out.ctypes.data)
+        native.readers()[1](
+            row.ctypes.data, steps, q, dq, c, columns, a, size, bounds.ctypes.data, out.ctypes.data
+        )
     else:
         p = row.tolist()
         law = python_backend.find(p)
+        low, high = bounds.tolist()
         for k in range(steps):
             q_k, dq_k, c_k, a_k = (array[k].tolist() for array in arrays)
             c2 = c_k[1] if p[MOTORS] == 2.0 else 0.0
-            kernel.joint_signals(law, p, q_k, dq_k, c_k[0], c2, a_k, out[k])
+            kernel.joint_signals(law, p, q_k, dq_k, c_k[0], c2, a_k, low, high, out[k])
     return {name: out[:, i].copy() for i, name in enumerate(SIGNALS)}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pliant.actuators.joint import CompliantJoint
 from pliant.actuators.modes import Mode
+from pliant.actuators.units import JointUnits, joint_units
 from pliant.errors import ConfigurationError, PliantError
 
 EXPLICIT_SHARE = 0.25
@@ -114,7 +115,7 @@ def stability_margin(model: mujoco.MjModel, joints: Joints) -> Margin | None:
     return Margin(explicit[index][0], float(stiffness[index]), float(damping[index]), float(inertia), low)
 
 
-def _check_motor_loop(name: str, joint: CompliantJoint, step: float) -> None:
+def _check_motor_loop(name: str, joint: CompliantJoint, step: float, units: JointUnits) -> None:
     """Refuse RK4 for a motor too quick for it: RK4 evaluates the motor's loop explicitly, once a stage."""
     assert joint.pid is not None
     motor, pid = joint.motor, joint.pid
@@ -126,9 +127,10 @@ def _check_motor_loop(name: str, joint: CompliantJoint, step: float) -> None:
         largest = min(largest, joint.pivot.time_constant)
     if step >= largest:
         raise StabilityError(
-            f"joint {name!r} (mode {int(joint.mode)}): its drive (J = {motor.inertia:g} kg·m², kp = {kp:g}, "
-            f"kd = {kd:g}) needs a time step below {largest:.3g} s under RK4, not {step:g} s. Ways out: that time "
-            "step; another integrator, which gives motors their own sub-steps; a heavier motor; lower gains."
+            f"joint {name!r} (mode {int(joint.mode)}): its drive (J = {motor.inertia:g} {units.inertia}, "
+            f"kp = {kp:g}, kd = {kd:g}) needs a time step below {largest:.3g} s under RK4, not {step:g} s. Ways "
+            "out: that time step; another integrator, which gives motors their own sub-steps; a heavier motor; "
+            "lower gains."
         )
 
 
@@ -151,7 +153,8 @@ def check_stability(model: mujoco.MjModel, joints: Joints) -> None:
     step = float(model.opt.timestep)
     integrator = int(model.opt.integrator)
     discrete = integrator == int(mujoco.mjtIntegrator.mjINT_DISCRETE)
-    for name, description, _ in joints:
+    for name, description, joint in joints:
+        units = joint_units(model.jnt_type[joint])
         if description.implicit and not discrete:
             raise ConfigurationError(
                 f"joint {name!r} has implicit stiffness, which only MuJoCo's integrator 'discrete' carries: set "
@@ -159,9 +162,9 @@ def check_stability(model: mujoco.MjModel, joints: Joints) -> None:
             )
         if step > _MOST_SUBSTEPS * description.substep:
             raise StabilityError(
-                f"joint {name!r}: a motor of {description.motor.inertia:g} kg·m² on a spring of up to "
-                f"{description.stiffest:g} N·m/rad needs sub-steps of {description.substep:.2g} s, more than "
-                f"{_MOST_SUBSTEPS} in a time step of {step:g} s. Use a shorter time step or a heavier motor."
+                f"joint {name!r}: a motor of {description.motor.inertia:g} {units.inertia} on a spring of up to "
+                f"{description.stiffest:g} {units.stiffness} needs sub-steps of {description.substep:.2g} s, more "
+                f"than {_MOST_SUBSTEPS} in a time step of {step:g} s. Use a shorter time step or a heavier motor."
             )
         if integrator == int(mujoco.mjtIntegrator.mjINT_RK4):
             if description.servo is not None:
@@ -170,14 +173,16 @@ def check_stability(model: mujoco.MjModel, joints: Joints) -> None:
                     "stages of RK4. Use another integrator, such as implicitfast."
                 )
             if description.mode.has_motors:
-                _check_motor_loop(name, description, step)
+                _check_motor_loop(name, description, step, units)
     margin = stability_margin(model, joints)
     if margin is not None and step >= margin.largest_step:
-        description = next(d for n, d, _ in joints if n == margin.joint)
+        description, joint = next((d, j) for n, d, j in joints if n == margin.joint)
+        units = joint_units(model.jnt_type[joint])
         raise StabilityError(
             f"joint {margin.joint!r} (law {description.law.law.name!r}, mode {int(description.mode)}): the time "
-            f"step {step:g} s is unstable at its stiffest setting. K = {margin.stiffness:.4g} N·m/rad and "
-            f"D = {margin.damping:.4g} N·m·s/rad on I = {margin.inertia:.3g} kg·m² need a step below "
-            f"{margin.largest_step:.3g} s (K·h² + 2·D·h < 4·I, which is 2/√(K/I) without damping). Ways out: a "
-            f"step of at most {0.8 * margin.largest_step:.2g} s; {_ways_out(description)}armature on the joint."
+            f"step {step:g} s is unstable at its stiffest setting. K = {margin.stiffness:.4g} {units.stiffness} "
+            f"and D = {margin.damping:.4g} {units.damping} on I = {margin.inertia:.3g} {units.inertia} need a "
+            f"step below {margin.largest_step:.3g} s (K·h² + 2·D·h < 4·I, which is 2/√(K/I) without damping). "
+            f"Ways out: a step of at most {0.8 * margin.largest_step:.2g} s; {_ways_out(description)}armature on "
+            "the joint."
         )

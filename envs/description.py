@@ -44,7 +44,7 @@ def robot_info(name: str, joints: Sequence[JointOnModel], motors: tuple[str, ...
         command=tuple(
             Channel(f"{joint.name}/{r.name}", r.unit, r.low, r.high, r.rest)
             for joint in joints
-            for r in joint.description.references()
+            for r in joint.references
         ),
         period=period,
         parameters={joint.name: plain(joint.description.describe()) for joint in joints},

@@ -31,7 +31,7 @@ class Plan(NamedTuple):
     """The compliant joints, in the robot's order."""
     layout: StateLayout
     columns: NDArray[np.intp]
-    """Actuators of the command's columns."""
+    """Where the command's columns are in `ctrl`."""
     positions: NDArray[np.intp]
     """Where the joints' angles are in `qpos`."""
     substeps: int
@@ -73,7 +73,7 @@ def plan_robot(
         bare=_bare(spec, model),
         joints=joints,
         layout=layout,
-        columns=np.array([actuator for joint in joints for actuator in joint.actuators]),
+        columns=np.array([control for joint in joints for control in joint.controls]),
         positions=np.array([int(model.jnt_qposadr[joint.joint]) for joint in joints]),
         substeps=substeps,
         family=family,

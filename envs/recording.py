@@ -116,9 +116,9 @@ def _control_in_force(model: mujoco.MjModel, joint: JointOnModel, run: OpenLoop)
 
     What acts then is what was given in the step before, or a delay of n steps earlier.
     """
-    actuators = list(joint.actuators)
-    delay = float(model.actuator_delay[actuators[0]]) / float(model.opt.timestep)
+    controls = list(joint.controls)
+    delay = float(model.actuator_delay[joint.actuators[0]]) / float(model.opt.timestep)
     steps = max(math.ceil(delay - 1e-6), 1)
     period = (np.arange(len(run.control) + 1) * run.substeps - steps) // run.substeps
-    given = run.control[:, actuators][np.maximum(period, 0)]
-    return np.where((period < 0)[:, None], run.start[actuators], given)
+    given = run.control[:, controls][np.maximum(period, 0)]
+    return np.where((period < 0)[:, None], run.start[controls], given)

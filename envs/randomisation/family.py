@@ -116,7 +116,7 @@ class RobotFamily:
         """Fields of the model that differ."""
         self._scaled = {field: getattr(model, field).copy() for n in self._numbers for field, _ in n.scaled}
         self.longest_delays: Array = model.actuator_delay.copy()
-        """Of each actuator's controls, s, (nu,)."""
+        """Of each actuator's controls, s, (actuators,)."""
         self._own_delay = self.longest_delays - self.extremes.command_delay
         if "command_delay" in self._drawn:
             self.fields += ("actuator_delay",)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pliant.actuators import JointOnModel, kernel
 from pliant.actuators.layout import MOTORS, SIGNALS
 from pliant.actuators.native_access import doubles, find_law
+from pliant.actuators.python_backend import torque_bounds
 from pliant.envs.measuring import WARNINGS, StateLayout
 from pliant.envs.native_sensors import collect_measured, compiled_reader
 from pliant.hardware.robot import Array
@@ -36,7 +37,7 @@ class BatchSensors:
             joints: in the robot's order.
             layout: what is measured.
             control: the controls in force at the joints, (n, nu), read at every call.
-            parameters: rows of `actuator_user` of each simulation, (n, nu, width); None: all as in the model.
+            parameters: rows of `actuator_user` of each simulation, (n, actuators, width); None: as in the model.
         """
         self.values: Array = np.zeros((batch.nsim, layout.order.size))
         self.sound = np.zeros(batch.nsim, dtype=np.bool_)
@@ -51,6 +52,7 @@ class BatchSensors:
         self.read = partial(
             compiled_reader(read_batch),
             _places(batch.model, joints),
+            np.array([torque_bounds(batch.model, joint.joint) for joint in joints]),
             rows.ctypes.data,
             rows.strides[0] if parameters is not None else 0,
             rows.strides[1],
@@ -67,17 +69,19 @@ class BatchSensors:
 
 
 def _places(model: mujoco.MjModel, joints: Sequence[JointOnModel]) -> NDArray[np.int64]:
-    """Per joint its first actuator and the indices of its angle, speed and first activation, (joints, 4)."""
+    """Per joint its first actuator and where its angle, speed, first activation and controls are, (joints, 6)."""
     rows = []
     for joint in joints:
         first = joint.actuators[0]
         activation = max(int(model.actuator_actadr[first]), 0)
-        rows.append((first, int(model.jnt_qposadr[joint.joint]), int(model.jnt_dofadr[joint.joint]), activation))
+        link = int(model.jnt_qposadr[joint.joint]), int(model.jnt_dofadr[joint.joint])
+        rows.append((first, *link, activation, joint.controls[0], joint.controls[-1]))
     return np.array(rows, dtype=np.int64)
 
 
 def read_batch(
     places: NDArray[np.int64],
+    bounds: Array,
     parameters: int,
     simulation_stride: int,
     row_stride: int,
@@ -95,7 +99,8 @@ def read_batch(
     """Compute the joints' signals from the state of simulations and collect what is measured.
 
     Args:
-        places: per joint, see `_places`, (joints, 4).
+        places: per joint, see `_places`, (joints, 6).
+        bounds: torques that the joints let through, N·m, (joints, 2).
         parameters: address of the rows of `actuator_user`.
         simulation_stride: bytes from a simulation's rows to those of the next, 0 if they share them.
         row_stride: bytes from an actuator's row to the next.
@@ -116,15 +121,17 @@ def read_batch(
         for j in range(joints):
             first = places[j, 0]
             p = doubles(parameters + s * simulation_stride + first * row_stride)
-            second = control[s, first + 1] if p[MOTORS] == 2.0 else 0.0
+            second = control[s, places[j, 5]] if p[MOTORS] == 2.0 else 0.0
             kernel.joint_signals(
                 find_law(p),
                 p,
                 qpos[s, places[j, 1]],
                 qvel[s, places[j, 2]],
-                control[s, first],
+                control[s, places[j, 4]],
                 second,
                 doubles(act + s * act_stride + 8 * places[j, 3]),
+                bounds[j, 0],
+                bounds[j, 1],
                 doubles(signals.ctypes.data + 8 * _SIGNALS * j),
             )
         sound[s] = collect_measured(signals, order, counts[s], values[s])
