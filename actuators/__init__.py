@@ -7,6 +7,8 @@ from pliant.actuators.callbacks import (
     install,
     uninstall,
 )
+from pliant.actuators.drive import Affine, Drive, DriveKind, find_drive, link_drive, motor_drive
+from pliant.actuators.drives.position_loop import position_loop
 from pliant.actuators.joint import CompliantJoint, Reference
 from pliant.actuators.law import Compliance, Law, Preset, compliance_law
 from pliant.actuators.laws import find_law, law_names
@@ -36,10 +38,13 @@ __all__ = [
     "LINK_PID",
     "PID",
     "SLIDE",
+    "Affine",
     "Backend",
     "CallbackOwnershipError",
     "Compliance",
     "CompliantJoint",
+    "Drive",
+    "DriveKind",
     "JointOnModel",
     "JointReader",
     "JointUnits",
@@ -63,10 +68,14 @@ __all__ = [
     "compliant_joints",
     "current_backend",
     "direct",
+    "find_drive",
     "find_law",
     "install",
     "law_names",
+    "link_drive",
     "load_model",
+    "motor_drive",
+    "position_loop",
     "prepare_model",
     "restart_servo",
     "save_model",

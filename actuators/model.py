@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from pliant.actuators.joint import CompliantJoint, Reference, from_description
 from pliant.actuators.keyframes import compile_spec
 from pliant.actuators.mounting import TEXT_PREFIX, actuator_names, make_room
 from pliant.actuators.saving import write_model
-from pliant.actuators.stability import check_stability, explicit_stiffness
+from pliant.actuators.stability import check_stability, explicit_stiffness, free_inertia
 from pliant.actuators.units import JointUnits, joint_units
 from pliant.errors import ConfigurationError, FileFormatError, MissingFileError
 
@@ -106,7 +106,7 @@ def _check_agreement(model: mujoco.MjModel, joint: JointOnModel, where: str) -> 
             f"{where}: its description (mode {int(description.mode)}, {size} activations) and its actuator "
             "disagree."
         )
-    _check_undistorted(model, index, where)
+    _check_undistorted(model, index, where, description.affine is not None)
     step, samples = float(model.opt.timestep), int(model.actuator_history[index][0])
     if samples * step < description.delay * (1 - 1e-4):
         raise ConfigurationError(
@@ -116,7 +116,7 @@ def _check_agreement(model: mujoco.MjModel, joint: JointOnModel, where: str) -> 
         )
 
 
-def _check_undistorted(model: mujoco.MjModel, index: int, where: str) -> None:
+def _check_undistorted(model: mujoco.MjModel, index: int, where: str, limited: bool) -> None:
     """Refuse an actuator whose torque MuJoCo would change on its way to the joint."""
     gear = float(model.actuator_gear[index, 0])
     if gear != 1.0:
@@ -128,8 +128,26 @@ def _check_undistorted(model: mujoco.MjModel, index: int, where: str) -> None:
         ("actuator_forcelimited", "Limit the joint instead (actuatorfrcrange), or the drive's torque."),
         ("actuator_actlimited", "Its activations are the state of its motors; leave them free."),
     ):
-        if getattr(model, field)[index]:
+        if getattr(model, field)[index] and not (limited and field == "actuator_forcelimited"):
             raise ConfigurationError(f"{where}: its actuator has {field.removeprefix('actuator_')} set. {way}")
+
+
+def _settle_affine(
+    model: mujoco.MjModel, index: int, description: CompliantJoint, row: MutableSequence[float]
+) -> None:
+    """Give MuJoCo's own actuator its exact numbers, and the joint's row the damping that follows from a ratio."""
+    affine, parameters = description.affine, description.drives[0].kind.parameters
+    assert affine is not None
+    gain, bias = model.actuator_gainprm[index], model.actuator_biasprm[index]
+    _restore_digits(gain[:1], (affine.gain,))
+    _restore_digits(bias[1:2], (affine.stiffness,))
+    ratio = affine.damping if affine.damping > 0.0 else 0.0
+    found = -2.0 * ratio * math.sqrt(affine.gain * free_inertia(model, int(model.actuator_trnid[index, 0])))
+    _restore_digits(bias[2:3], (found if ratio else affine.damping,))
+    _restore_digits(model.actuator_forcerange[index], (-affine.limit, affine.limit))
+    for k, parameter in enumerate(parameters):
+        if parameter.name == "kd":
+            row[layout.DRIVE_AT + k] = -float(bias[2])
 
 
 def _restore_digits(array: NDArray[np.float64], exact: Sequence[float]) -> None:
@@ -177,19 +195,23 @@ def prepare_model(
     _check_foreign_actuators(model, joints)
     callbacks.install(backend)
     for joint in joints:
-        if joint.description.servo is not None:
+        if joint.description.armature:
             dof = model.jnt_dofadr[joint.joint]
-            _restore_digits(model.dof_armature[dof : dof + 1], (joint.description.servo.armature,))
+            _restore_digits(model.dof_armature[dof : dof + 1], (joint.description.armature,))
     for joint in joints:
         index = joint.actuators[0]
         budget = explicit_stiffness(model, joint.joint) if joint.description.explicit_share else 0.0
         row = model.actuator_user[index][: layout.USER_SIZE]
         row[layout.EXPLICIT_STIFFNESS] = budget
-        _restore_digits(row, joint.description.row(budget))
+        exact = joint.description.row(budget)
+        if joint.description.affine is not None:
+            _settle_affine(model, index, joint.description, exact)
+            row[:] = exact
+        _restore_digits(row, exact)
         for actuator, control, reference in zip(joint.actuators, joint.controls, joint.references, strict=True):
             _restore_digits(model.actuator_ctrlrange[control], (reference.low, reference.high))
             _restore_digits(model.actuator_delay[actuator : actuator + 1], (joint.description.delay,))
-        callbacks.register(joint.description.law.law)
+        callbacks.register(joint.description)
     if check:
         check_stability(model, [(j.name, j.description, j.joint) for j in joints])
     return joints

@@ -8,11 +8,12 @@ import mujoco
 import numpy as np
 
 from pliant.actuators import layout
+from pliant.actuators.drive import Affine, DriveKind, find_drive
 from pliant.actuators.joint import CompliantJoint
 from pliant.actuators.keyframes import Keyframes
 from pliant.actuators.law import Law
 from pliant.actuators.laws import find_law
-from pliant.actuators.units import HINGE, SLIDE, joint_units
+from pliant.actuators.units import SLIDE, joint_units
 from pliant.errors import ConfigurationError, unknown_name
 
 TEXT_PREFIX = "pliant/"
@@ -71,7 +72,7 @@ def add_compliant_joint(
             not fit the actuators.
     """
     target = _target(spec, joint)
-    _check_law(description.law.law)
+    _check_importable(description)
     if description.servo is not None and joint_units(target.type) is SLIDE:
         raise ConfigurationError(
             f"joint {joint!r} slides; a servo turns a hinge, and its numbers are in rad and N·m."
@@ -94,8 +95,8 @@ def add_compliant_joint(
     for field in counted_twice:
         value = getattr(target, field)
         setattr(target, field, np.zeros_like(value) if isinstance(value, np.ndarray) else 0.0)
-    if description.servo is not None:
-        target.armature = description.servo.armature
+    if description.armature:
+        target.armature = description.armature
     for position, control, activation in keyframes.replace(removed, joint):
         control += description.holding(position)
         activation += description.resting_act(position, control)
@@ -120,8 +121,11 @@ def _add_actuators(spec: mujoco.MjSpec, joint: str, description: CompliantJoint,
             actuator.nsample = max(math.ceil(description.delay / spec.option.timestep - 1e-9), 1)
         if index == 1:
             continue
-        actuator.biastype = mujoco.mjtBias.mjBIAS_USER
         actuator.userdata = description.row()
+        if description.affine is not None:
+            _make_affine(actuator, description.affine)
+            continue
+        actuator.biastype = mujoco.mjtBias.mjBIAS_USER
         if description.act_size:
             actuator.dyntype = mujoco.mjtDyn.mjDYN_USER
             actuator.actdim = description.act_size
@@ -130,6 +134,15 @@ def _add_actuators(spec: mujoco.MjSpec, joint: str, description: CompliantJoint,
             actuator.gaintype = mujoco.mjtGain.mjGAIN_AFFINE
             actuator.gainprm[1] = 1.0
             actuator.actearly = True
+
+
+def _make_affine(actuator: mujoco.MjsActuator, drive: Affine) -> None:
+    """Let MuJoCo compute the drive's torque itself, so that its integrators know the derivatives."""
+    actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+    actuator.gainprm[0] = drive.gain
+    actuator.biasprm[1:3] = drive.stiffness, drive.damping
+    actuator.forcelimited = mujoco.mjtLimited.mjLIMITED_TRUE
+    actuator.forcerange = [-drive.limit, drive.limit]
 
 
 def _forget_defaults(actuator: mujoco.MjsActuator) -> None:
@@ -142,13 +155,19 @@ def _forget_defaults(actuator: mujoco.MjsActuator) -> None:
         setattr(actuator, field, value.copy() if isinstance(value, np.ndarray) else value)
 
 
-def _check_law(law: Law) -> None:
-    """Refuse a law that the compiled model could not find again by its import path."""
-    if find_law(law.source) is not law:
-        raise ConfigurationError(
-            f"law {law.source!r} is not what its file holds under that name. A law must be a function at the top "
-            "level of a module, and joints made before its module was reloaded must be made again."
-        )
+def _check_importable(description: CompliantJoint) -> None:
+    """Refuse a law or drive that the compiled model could not find again by its import path."""
+    law, kinds = description.law.law, [drive.kind for drive in description.drives]
+    own: list[tuple[str, Law | DriveKind, object]] = [
+        ("law", law, find_law(law.source)),
+        *(("drive", kind, find_drive(kind.source)) for kind in kinds),
+    ]
+    for what, made, found in own:
+        if found is not made:
+            raise ConfigurationError(
+                f"{what} {made.source!r} is not what its file holds under that name. It must be a function at the "
+                "top level of a module, and joints made before its module was reloaded must be made again."
+            )
 
 
 def _target(spec: mujoco.MjSpec, joint: str) -> mujoco.MjsJoint:
@@ -269,17 +288,14 @@ def _orphans(
 
 def _counted_twice(joint: mujoco.MjsJoint, description: CompliantJoint) -> dict[str, str]:
     """Fields of a joint for what its drive brings as well, each with its wording."""
-    servo = description.servo
-    if servo is None:
-        return {}
-    units = HINGE
+    units = joint_units(joint.type)
     found = {}
-    if joint.armature != 0.0:
+    if joint.armature != 0.0 and description.armature != 0.0:
         found["armature"] = (
             f"an armature of {joint.armature:g} {units.inertia} of its own, and its servo brings "
-            f"{servo.armature:g} {units.inertia}"
+            f"{description.armature:g} {units.inertia}"
         )
-    viscous, dry = servo.rubs
+    viscous, dry = description.drives[0].rubs if description.drives else (False, False)
     if viscous and (np.any(joint.damping) or np.any(joint.springdamper)):
         found["damping"] = f"a damping of {joint.damping[0]:g} {units.damping} beside that of its servo's gear"
         if np.any(joint.springdamper):

@@ -23,7 +23,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     from numba.extending import register_jitable
 
     from pliant.actuators.cache import numba_cache
-    from pliant.actuators.law import plain_functions
+    from pliant.actuators.identity import plain_functions
 
     for used in plain_functions(function)[1:]:
         if used not in _callable:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pliant.actuators import JointOnModel, kernel
 from pliant.actuators.layout import MOTORS, SIGNALS
-from pliant.actuators.native_access import doubles, find_law
+from pliant.actuators.native_access import doubles, find_drives, find_law
 from pliant.actuators.python_backend import torque_bounds
 from pliant.envs.measuring import WARNINGS, StateLayout
 from pliant.envs.native_sensors import collect_measured, compiled_reader
@@ -122,8 +122,11 @@ def read_batch(
             first = places[j, 0]
             p = doubles(parameters + s * simulation_stride + first * row_stride)
             second = control[s, places[j, 5]] if p[MOTORS] == 2.0 else 0.0
+            _, drive, second_drive = find_drives(p)
             kernel.joint_signals(
                 find_law(p),
+                drive,
+                second_drive,
                 p,
                 qpos[s, places[j, 1]],
                 qvel[s, places[j, 2]],
