@@ -101,6 +101,8 @@ class DriveKind:
     """The torque over a step is that of the state after it."""
     fixed: tuple[str, ...] = ()
     """Parameters that cannot be drawn anew at a reset, because they stand elsewhere in the model as well."""
+    command: tuple[str, str] = ("position", "rad")
+    """What a link drive in mode 1 is commanded: name and unit on a hinge."""
     rest: Function | None = None
     """angle -> state of a motor that stands there; without it, all but the angle are zero."""
     facts: Mapping[str, Function] = field(default_factory=dict)
@@ -114,6 +116,10 @@ class DriveKind:
             OutOfBoundsError: a value is not finite or outside its bounds.
         """
         return Drive(self, resolve(f"drive {self.name!r}", self.parameters, values))
+
+    def __reduce__(self) -> tuple[Function, tuple[str]]:
+        """Copies and other processes get the very drive that its file holds."""
+        return find_drive, (self.source,)
 
     @cached_property
     def source(self) -> str:
@@ -274,6 +280,7 @@ def link_drive(
     effort: Function | None = None,
     at_end: bool = False,
     torque_command: bool = False,
+    command: tuple[str, str] = ("position", "rad"),
     fixed: tuple[str, ...] = (),
     **facts: Function,
 ) -> Callable[[Function], DriveKind]:
@@ -287,6 +294,8 @@ def link_drive(
         effort: what is reported as the motor's torque, N·m.
         at_end: the torque over a step is that of the state after it.
         torque_command: the command is a torque (mode 0) rather than a position (mode 1).
+        command: name and unit of what it is commanded in mode 1, where that is no position, such as
+            `("velocity", "rad/s")`; the joint's `position_range` bounds it.
         fixed: parameters that cannot be drawn anew at a reset.
         facts: functions of the parameters: `stiffness` (N·m/rad) and `damping` (N·m·s/rad) of the torque, by
             which the time step is checked; `armature` (kg·m²) put on the joint; `rubs`, a pair that says whether
@@ -300,7 +309,7 @@ def link_drive(
         mode = Mode.LINK_TORQUE if torque_command else Mode.LINK_POSITION
         kind = DriveKind(
             function.__name__, function, False, (mode,), parameters, state, function, step, rates, effort,
-            None, at_end, fixed, None, facts,
+            None, at_end, fixed, command, None, facts,
         )  # fmt: skip
         return _checked(kind, LINK_INPUTS, ("stiffness", "damping", "armature", "rubs", "affine"))
 
@@ -341,7 +350,7 @@ def motor_drive(
         modes = (Mode.MOTOR_TORQUES,) if torque_command else (Mode.MOTOR_POSITIONS, Mode.EQUILIBRIUM_PRESET_MOTORS)
         kind = DriveKind(
             function.__name__, function, True, modes, parameters, state, None, function, rates, effort,
-            velocity, False, (), rest, facts,
+            velocity, False, (), ("position", "rad"), rest, facts,
         )  # fmt: skip
         if state[:1] != ("angle",) or "speed" in state[2:]:
             raise ConfigurationError(

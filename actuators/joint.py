@@ -68,7 +68,7 @@ class CompliantJoint:
     preset: float | None = None
     """Resting stiffness preset; None: the law's, moved inside `preset_range`."""
     position_range: Pair = (-math.pi, math.pi)
-    """Bounds of position references, rad."""
+    """Bounds of position references, rad; of whatever else a drive of your own is commanded."""
     implicit: bool = False
     """Let MuJoCo's `discrete` integrator carry the stiff part of the spring implicitly."""
     delay: float = 0.0
@@ -231,7 +231,9 @@ class CompliantJoint:
         if self.mode is Mode.LINK_TORQUE:
             return (Reference("torque", force, -limit, limit, 0.0),)
         if self.mode is Mode.LINK_POSITION:
-            return (Reference("position", units.position, low, high, min(max(0.0, low), high)),)
+            name, unit = self.drives[0].kind.command
+            turned = dict(zip(HINGE, units, strict=True))
+            return (Reference(name, turned.get(unit, unit), low, high, min(max(0.0, low), high)),)
         neutral = min(max(0.0, low), high)
         rest1, rest2 = self.law.references(neutral, self.resting_preset)
         if self.mode.maps_references:
@@ -262,7 +264,8 @@ class CompliantJoint:
 
     def holding(self, position: float) -> tuple[float, ...]:
         """References that hold the joint at a position (rad, m) without load: no torque, presets at rest."""
-        if self.mode in (Mode.LINK_TORQUE, Mode.MOTOR_TORQUES):
+        positioned = self.mode is not Mode.LINK_POSITION or self.drives[0].kind.command[0] == "position"
+        if self.mode in (Mode.LINK_TORQUE, Mode.MOTOR_TORQUES) or not positioned:
             return tuple(reference.rest for reference in self.references())
         low, high = self.position_range
         equilibrium = min(max(position, low), high)

@@ -81,6 +81,10 @@ class Law:
         merged = {**self.sets.get(set, {}), **values}
         return Compliance(self, resolve(f"law {self.name!r}", self.parameters, merged))
 
+    def __reduce__(self) -> tuple[Callable[[str], "Law"], tuple[str]]:
+        """Copies and other processes get the very law that its file holds."""
+        return _law_at, (self.source,)
+
     @cached_property
     def source(self) -> str:
         """Where the law is found by another process: `module:name`."""
@@ -95,6 +99,12 @@ class Law:
         """
         functions = [f for f in (self.torque, self.stiffness, self.reference_map) if f is not None]
         return digest([self.source, str(self.pivot), *(p.name for p in self.parameters)], functions)
+
+
+def _law_at(source: str) -> Law:
+    from pliant.actuators.laws import find_law
+
+    return find_law(source)
 
 
 @dataclass(frozen=True)

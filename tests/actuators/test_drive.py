@@ -1,9 +1,11 @@
 """Drives describe themselves: a user's own runs like ours, and the kernel knows none of them."""
 
+import copy
 import importlib
 import inspect
 import math
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +99,11 @@ def spelled(q: float, target: float, kp: float) -> float:
     return float(str(kp)) * (target - q)
 
 
+@link_drive(command=("velocity", "rad/s"))
+def cruise(dq: float, target: float) -> float:
+    return 0.1 * (target - dq)
+
+
 def counted(step: float, first: float, second: float, third: float) -> tuple[float, float, float]:
     return first + step, second + first * step, third + second * step
 
@@ -161,6 +168,22 @@ def test_a_winch_holds_the_spring_whatever_pulls(drives, pendulum, simulate):
     assert joint.act_size == 4
 
 
+@pytest.mark.parametrize(("kind", "units"), [("hinge", "rad/s"), ("slide", "m/s")])
+def test_what_it_is_commanded_has_its_own_name_and_unit(drives, kind, units):
+    spec = mujoco.MjSpec()
+    body = spec.worldbody.add_body()
+    body.add_joint(name="wheel", type=getattr(mujoco.mjtJoint, f"mjJNT_{kind.upper()}"), axis=[0, 0, 1])
+    body.add_geom(size=[0.1, 0, 0], mass=0.3)
+    key = spec.add_key(name="turned")
+    key.qpos = [0.4]
+    joint = CompliantJoint("rigid", 1, drive=drives.cruise(), position_range=(-9.0, 9.0))
+    assert add_compliant_joint(spec, "wheel", joint) == ("wheel/velocity",)
+    model = compile_model(spec)
+    (found,) = compliant_joints(model)
+    assert [(r.name, r.unit, r.low, r.high) for r in found.references] == [("velocity", units, -9.0, 9.0)]
+    assert model.key_ctrl[0, 0] == 0.0, "at rest, and not as fast as it is far"
+
+
 def test_its_torque_at_the_end_of_a_step_is_of_the_state_after_it(drives, pendulum):
     model = compile_model(pendulum(CompliantJoint("rigid", 1, drive=drives.late()), gravity=0.0))
     data = mujoco.MjData(model)
@@ -223,6 +246,20 @@ except ConfigurationError as error:
     assert float(torque) == 0.5
     assert "drive 'spelled' cannot be compiled" in error
     assert 'backend="python"' in error
+
+
+def test_a_joint_may_be_copied_and_pickled(drives):
+    for joint in (
+        CompliantJoint("rigid", 1, drive=drives.filtered()),
+        CompliantJoint("rigid", 1, servo=ServoDrive("MX-64", p_gain=32)),
+        CompliantJoint("awas2", 6),
+    ):
+        joint.drives[0].kind.function  # noqa: B018  made once, and not to be pickled
+        for twin in (copy.deepcopy(joint), pickle.loads(pickle.dumps(joint))):
+            assert twin == joint
+            assert twin.law.law is joint.law.law
+            assert twin.drives == joint.drives
+            assert twin.drives[0].kind is joint.drives[0].kind
 
 
 def test_without_rates_rk4_is_refused_by_name(drives, pendulum):
