@@ -7,7 +7,9 @@ from pliant.actuators.callbacks import (
     install,
     uninstall,
 )
-from pliant.actuators.joint import CompliantJoint, Reference, add_compliant_joint
+from pliant.actuators.drive import Affine, Drive, DriveKind, find_drive, link_drive, motor_drive
+from pliant.actuators.drives.position_loop import position_loop
+from pliant.actuators.joint import CompliantJoint, Reference
 from pliant.actuators.law import Compliance, Law, Preset, compliance_law
 from pliant.actuators.laws import find_law, law_names
 from pliant.actuators.model import (
@@ -20,6 +22,7 @@ from pliant.actuators.model import (
 )
 from pliant.actuators.modes import Mode
 from pliant.actuators.motor import Motor, Pivot
+from pliant.actuators.mounting import add_compliant_joint
 from pliant.actuators.parameters import Parameter
 from pliant.actuators.pid import LINK_PID, PID
 from pliant.actuators.protection import ServoStatus, restart_servo, servo_status
@@ -28,16 +31,23 @@ from pliant.actuators.servo import ServoDrive
 from pliant.actuators.signals import JointReader, trace_joint
 from pliant.actuators.stability import Margin, StabilityError, stability_margin
 from pliant.actuators.structs import StructLayoutError
+from pliant.actuators.units import HINGE, SLIDE, JointUnits
 
 __all__ = [
+    "HINGE",
     "LINK_PID",
     "PID",
+    "SLIDE",
+    "Affine",
     "Backend",
     "CallbackOwnershipError",
     "Compliance",
     "CompliantJoint",
+    "Drive",
+    "DriveKind",
     "JointOnModel",
     "JointReader",
+    "JointUnits",
     "Law",
     "Margin",
     "Mode",
@@ -58,10 +68,14 @@ __all__ = [
     "compliant_joints",
     "current_backend",
     "direct",
+    "find_drive",
     "find_law",
     "install",
     "law_names",
+    "link_drive",
     "load_model",
+    "motor_drive",
+    "position_loop",
     "prepare_model",
     "restart_servo",
     "save_model",

@@ -14,6 +14,8 @@ from typing import Any
 import mujoco
 
 from pliant.actuators import python_backend
+from pliant.actuators.drive import DriveKind
+from pliant.actuators.joint import CompliantJoint
 from pliant.actuators.law import Law
 from pliant.actuators.library import mujoco_library
 from pliant.errors import PliantError, unknown_name
@@ -42,6 +44,7 @@ _SETTERS: dict[str, Callable[[Any], None]] = {
 }
 _lock = threading.RLock()
 _laws: dict[int, Law] = {}
+_drives: dict[int, DriveKind] = {}
 _installed: dict[str, int] = {}  # callback name -> address that we put there
 _backend: Backend | None = None
 
@@ -95,6 +98,8 @@ def install(backend: Backend | str | None = None) -> Backend:
 
             for law in _laws.values():
                 native.compile_law(law)
+            for kind in _drives.values():
+                native.compile_drive(kind)
             dyn, bias = native.callbacks()
         else:
             dyn, bias = python_backend.act_dyn, python_backend.act_bias
@@ -141,17 +146,22 @@ def suspended() -> Iterator[None]:
                 install(Backend.PYTHON)
 
 
-def register(law: Law) -> None:
-    """Make a law known to the callbacks of this process, under its identity.
+def register(joint: CompliantJoint) -> None:
+    """Make a joint's law and drives known to the callbacks of this process, under their identities.
 
     Raises:
-        ConfigurationError: the native back end is in force and cannot compile the law, which stays unknown.
+        ConfigurationError: the native back end is in force and cannot compile one, which stays unknown.
     """
-    key = int(law.identity, 16)
+    law, kinds = joint.law.law, {drive.kind for drive in joint.drives}
     with _lock:
         if current_backend() is Backend.NATIVE:
             from pliant.actuators import native
 
             native.compile_law(law)
-        _laws[key] = law
-        python_backend.register(key, law)
+            for kind in kinds:
+                native.compile_drive(kind)
+        _laws[int(law.identity, 16)] = law
+        python_backend.register_law(law)
+        for kind in kinds:
+            _drives[int(kind.identity, 16)] = kind
+            python_backend.register_drive(kind)

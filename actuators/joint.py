@@ -1,31 +1,32 @@
-"""A compliant joint: a law and a drive, put on a hinge or slide joint of an `MjSpec`."""
+"""What describes a compliant joint: a law and a drive."""
 
-import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
-import mujoco
-
 from pliant.actuators import layout, references
+from pliant.actuators.drive import Affine, Drive, check_identity, drive_from_description
+from pliant.actuators.drives.lever_pivot import lever_pivot
+from pliant.actuators.drives.link_pid import link_pid
+from pliant.actuators.drives.motor_pid import motor_pid
+from pliant.actuators.drives.motor_torque import motor_torque
+from pliant.actuators.drives.torque import torque
 from pliant.actuators.law import Compliance, Law, Pair, Preset, check_preset
 from pliant.actuators.laws import as_compliance, find_law
 from pliant.actuators.modes import Mode, as_mode
 from pliant.actuators.motor import Motor, Pivot
 from pliant.actuators.pid import LINK_PID, PID
-from pliant.actuators.servo import ServoDrive, as_drive, drive_from_description
+from pliant.actuators.servo import ServoDrive, as_servo, servo_from_description
+from pliant.actuators.units import HINGE, JointUnits
 from pliant.errors import (
     ConfigurationError,
     FileFormatError,
     OutOfBoundsError,
     PliantError,
     check_bounds,
-    unknown_name,
 )
-
-TEXT_PREFIX = "pliant/"
-"""Name prefix of the model's text elements that hold each joint's description as JSON."""
 
 _LONGEST_SUBSTEP = 1e-3
 """Motors are integrated in sub-steps no longer than this, s."""
@@ -67,20 +68,31 @@ class CompliantJoint:
     preset: float | None = None
     """Resting stiffness preset; None: the law's, moved inside `preset_range`."""
     position_range: Pair = (-math.pi, math.pi)
-    """Bounds of position references, rad."""
+    """Bounds of position references, rad; of whatever else a drive of your own is commanded."""
     implicit: bool = False
     """Let MuJoCo's `discrete` integrator carry the stiff part of the spring implicitly."""
     delay: float = 0.0
     """Delay of all references of the joint, s; a multiple of the time step is exact."""
+    drive: Drive | None = None
+    """A drive in place of motor, PID and servo, such as one of your own; None: the mode's own."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "law", as_compliance(self.law))
         object.__setattr__(self, "mode", as_mode(self.mode))
         if self.servo is not None:
-            object.__setattr__(self, "servo", as_drive(self.servo))
-        if self.servo is not None and self.pid is not None:
-            raise ConfigurationError("a joint has a servo or a PID, not both: a servo has its own loop.")
-        if self.pid is None and self.servo is None:
+            object.__setattr__(self, "servo", as_servo(self.servo))
+        given = [name for name in ("servo", "pid", "drive") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ConfigurationError(
+                f"a joint has a servo or a PID or another drive, not both {' and '.join(given)}: each has its own "
+                "loop."
+            )
+        if self.drive is not None and not isinstance(self.drive, Drive):
+            raise ConfigurationError(
+                f"{self.drive!r} is no drive with its values; call the kind of drive (see link_drive, "
+                "motor_drive)."
+            )
+        if not given:
             object.__setattr__(self, "pid", LINK_PID if self.mode is Mode.LINK_POSITION else PID())
         low, high = (float(value) for value in self.position_range)
         if not low < high:
@@ -106,9 +118,11 @@ class CompliantJoint:
                 f"a rigid joint has no spring for mode {int(self.mode)} ({self.mode.name.lower()}); "
                 "use mode 0 or 1, or an elastic law."
             )
-        if self.servo is not None and self.mode is not Mode.LINK_POSITION:
+        drive = self.servo.drive if self.servo is not None else self.drive
+        if drive is not None and self.mode not in drive.kind.modes:
+            modes = " or ".join(f"mode {int(mode)} ({mode.name.lower()})" for mode in drive.kind.modes)
             raise ConfigurationError(
-                f"a servo drives the link in mode 1 (link_position), not in mode {int(self.mode)} "
+                f"the drive {drive.kind.name!r} runs in {modes}, not in mode {int(self.mode)} "
                 f"({self.mode.name.lower()})."
             )
         if self.implicit and self.mode.rigid:
@@ -136,14 +150,47 @@ class CompliantJoint:
         low, high = self.preset_bounds
         return min(max(self.law.preset.default if self.preset is None else self.preset, low), high)
 
+    @cached_property
+    def drives(self) -> tuple[Drive, ...]:
+        """What drives the link, or each motor; none where motors are ideal (modes 2 and 3)."""
+        first = self._first_drive()
+        if first is None:
+            return ()
+        if self.motors == 1:
+            return (first,)
+        return (first, Drive(lever_pivot, self.pivot.values) if self.law.law.pivot else first)
+
+    def _first_drive(self) -> Drive | None:
+        if self.servo is not None:
+            return self.servo.drive
+        if self.drive is not None:
+            return self.drive
+        if self.mode is Mode.LINK_TORQUE:
+            return torque(torque_limit=self.motor.torque_limit)
+        if self.mode is Mode.MOTOR_TORQUES:
+            return Drive(motor_torque, self.motor.values)
+        if not (self.mode is Mode.LINK_POSITION or self.mode.has_motors):
+            return None
+        assert self.pid is not None
+        if self.mode is Mode.LINK_POSITION:
+            return Drive(link_pid, (*self.pid.values, self.motor.torque_limit))
+        return Drive(motor_pid, (*self.motor.values, *self.pid.values))
+
+    @property
+    def armature(self) -> float:
+        """Inertia that the drive adds to the joint, kg·m²."""
+        return sum(drive.armature for drive in self.drives)
+
+    @property
+    def affine(self) -> Affine | None:
+        """MuJoCo's own actuator that the joint is; None where callbacks compute it."""
+        return self.drives[0].affine if self.mode.rigid else None
+
     @property
     def stiffest(self) -> float:
-        """Largest stiffness that the joint can reach, N·m/rad; the gain of the PID or servo in mode 1."""
-        if self.servo is not None:
-            return self.servo.stiffness
+        """Largest stiffness that the joint can reach, N·m/rad; the gain of its drive in modes 0 and 1."""
         if self.mode.rigid:
-            assert self.pid is not None
-            return self.pid.kp if self.mode is Mode.LINK_POSITION else 0.0
+            return self.drives[0].stiffness
         bounds = None if self.law.preset is None else self.preset_bounds
         return self.law.stiffest(bounds, independent=not self.mode.maps_references)
 
@@ -154,52 +201,105 @@ class CompliantJoint:
 
     @property
     def link_damping(self) -> float:
-        """Damping that the joint's torque puts on the link by itself (mode 1), N·m·s/rad."""
-        if self.servo is not None:
-            return self.servo.damping
-        return self.pid.kd if self.mode is Mode.LINK_POSITION and self.pid is not None else 0.0
+        """Damping that the joint's torque puts on the link by itself (modes 0 and 1), N·m·s/rad."""
+        return self.drives[0].damping if self.mode.rigid else 0.0
 
     @property
     def explicit_share(self) -> bool:
         """Whether its row holds the stiffness that an explicit step can carry: for a spring or a bristle."""
-        return self.implicit or self.servo is not None
+        return self.implicit or any(drive.kind.takes("explicit_stiffness") for drive in self.drives)
+
+    @property
+    def state_sizes(self) -> tuple[int, ...]:
+        """Activations of each drive."""
+        least = layout.LEAST_MOTOR_STATE if self.mode.has_motors else 0
+        return tuple(max(len(drive.kind.state), least) for drive in self.drives)
 
     @property
     def act_size(self) -> int:
         """Number of activation variables of the joint's first actuator."""
-        if self.servo is not None:
-            return layout.SERVO_SIZE
-        size = layout.MOTOR_SIZE * self.motors if self.mode.has_motors else int(self.mode is Mode.LINK_POSITION)
-        return size + int(self.implicit)
+        return sum(self.state_sizes) + int(self.implicit)
 
-    def references(self) -> tuple[Reference, ...]:
-        """The references the joint receives, in order: one per motor, or one for a single-motor joint."""
-        limit = self.motor.torque_limit
+    def references(self, units: JointUnits = HINGE) -> tuple[Reference, ...]:
+        """The references the joint receives, in order: one per motor, or one for a single-motor joint.
+
+        Args:
+            units: of the joint that it is put on; `JointOnModel.references` knows them.
+        """
+        limit, force = self._torque_limit, units.force
         low, high = self.position_range
         if self.mode is Mode.LINK_TORQUE:
-            return (Reference("torque", "N·m", -limit, limit, 0.0),)
+            return (Reference("torque", force, -limit, limit, 0.0),)
         if self.mode is Mode.LINK_POSITION:
-            return (Reference("position", "rad", low, high, min(max(0.0, low), high)),)
+            name, unit = self.drives[0].kind.command
+            turned = dict(zip(HINGE, units, strict=True))
+            return (Reference(name, turned.get(unit, unit), low, high, min(max(0.0, low), high)),)
         neutral = min(max(0.0, low), high)
         rest1, rest2 = self.law.references(neutral, self.resting_preset)
         if self.mode.maps_references:
-            first = Reference("equilibrium", "rad", low, high, neutral)
+            first = Reference("equilibrium", units.position, low, high, neutral)
         elif self.mode is Mode.MOTOR_TORQUES:
-            first = Reference("torque1", "N·m", -limit, limit, 0.0)
+            first = Reference("torque1", force, -limit, limit, 0.0)
         else:
-            first = Reference("motor1", "rad", *self._motor_range(), rest1)
+            first = Reference("motor1", units.position, *self._motor_range(), rest1)
         if self.motors == 1:
             return (first,)
-        return (first, self._second_reference(rest2))
+        return (first, self._second_reference(rest2, units))
 
-    def _second_reference(self, rest: float) -> Reference:
-        limit = self.motor.torque_limit
+    @property
+    def _torque_limit(self) -> float:
+        """Bound of a torque command, N·m: the drive's, or the motor's where it names none."""
+        limits = [drive.torque_limit for drive in self.drives[:1] if drive.torque_limit is not None]
+        return limits[0] if limits else self.motor.torque_limit
+
+    def _second_reference(self, rest: float, units: JointUnits) -> Reference:
+        limit = self._torque_limit
         if self.mode.maps_references or self.law.law.pivot:
             described = self._described_preset()
-            return Reference(described.name, described.unit, *self.preset_bounds, self.resting_preset)
+            unit = described.unit if self.law.law.pivot or described.unit != HINGE.position else units.position
+            return Reference(described.name, unit, *self.preset_bounds, self.resting_preset)
         if self.mode is Mode.MOTOR_TORQUES:
-            return Reference("torque2", "N·m", -limit, limit, 0.0)
-        return Reference("motor2", "rad", *self._motor_range(), rest)
+            return Reference("torque2", units.force, -limit, limit, 0.0)
+        return Reference("motor2", units.position, *self._motor_range(), rest)
+
+    def holding(self, position: float) -> tuple[float, ...]:
+        """References that hold the joint at a position (rad, m) without load: no torque, presets at rest."""
+        positioned = self.mode is not Mode.LINK_POSITION or self.drives[0].kind.command[0] == "position"
+        if self.mode in (Mode.LINK_TORQUE, Mode.MOTOR_TORQUES) or not positioned:
+            return tuple(reference.rest for reference in self.references())
+        low, high = self.position_range
+        equilibrium = min(max(position, low), high)
+        if self.mode.rigid or self.mode.maps_references:
+            return (equilibrium, self.resting_preset)[: self.motors]
+        return self.law.references(equilibrium, self.resting_preset)[: self.motors]
+
+    def resting_motors(self, position: float, references: Sequence[float]) -> tuple[float, ...]:
+        """Angles (a pivot's position) of the motors at rest, one per motor, rad (m).
+
+        In modes 5 and 6 they are the references, through the law's map in mode 6. In mode 4 the references are
+        torques: the motors stand where the springs carry no load, a pivot at its reference.
+
+        Args:
+            position: link angle, rad.
+            references: what the joint is given.
+        """
+        first, second = (*references, 0.0)[:2]
+        if self.mode is Mode.MOTOR_TORQUES:
+            first, second = self.law.references(position, second if self.law.law.pivot else 0.0)
+        elif self.mode.maps_references:
+            first, second = self.law.references(first, second)
+        return (first, second)[: self.motors]
+
+    def resting_act(self, position: float, references: Sequence[float]) -> list[float]:
+        """Activation variables at rest: motors as in `resting_motors`, not moving, bristles relaxed."""
+        act = [0.0] * self.act_size
+        angles = self.resting_motors(position, references) if self.mode.has_motors else (0.0,) * len(self.drives)
+        at = 0
+        for drive, size, angle in zip(self.drives, self.state_sizes, angles, strict=True):
+            state = drive.resting(angle)
+            act[at : at + len(state)] = state
+            at += size
+        return act
 
     def _motor_range(self) -> Pair:
         """Bounds of a motor's own reference: where equilibrium and preset can send it."""
@@ -221,16 +321,20 @@ class CompliantJoint:
         row[layout.IMPLICIT] = float(self.implicit)
         row[layout.EXPLICIT_STIFFNESS] = explicit_stiffness
         row[layout.SUBSTEP] = self.substep
-        row[layout.TORQUE_LIMIT] = self.motor.torque_limit
         row[layout.MAP] = _KNOWN_MAPS.get(law.reference_map, 0.0)
-        for at, values in (
-            (layout.PID_AT, () if self.pid is None else self.pid.values),
-            (layout.MOTOR_AT, self.motor.values),
-            (layout.PIVOT_AT, self.pivot.values),
-            (layout.LAW_AT, self.law.values),
-            (layout.SERVO_AT, () if self.servo is None else self.servo.values),
-        ):
-            row[at : at + len(values)] = values
+        row[layout.LAW_AT : layout.LAW_AT + len(self.law.values)] = self.law.values
+        row[layout.STATE] = float(sum(self.state_sizes))
+        if self.drives:
+            first, last = self.drives[0], self.drives[-1]
+            alike = last is first
+            row[layout.SECOND_STATE] = float(self.state_sizes[0])
+            row[layout.SECOND_AT] = float(layout.DRIVE_AT if alike else layout.OTHER_AT)
+            for identity, at, drive in (
+                (layout.DRIVE, layout.DRIVE_AT, first),
+                (layout.SECOND_DRIVE, int(row[layout.SECOND_AT]), last),
+            ):
+                row[identity : identity + 3] = layout.identity_words(drive.kind.identity)
+                row[at : at + len(drive.values)] = drive.values
         return row
 
     @property
@@ -238,7 +342,7 @@ class CompliantJoint:
         """Longest sub-step of the motors, s: 1 ms, or shorter for a light motor on a stiff spring."""
         if not self.mode.has_motors:
             return _LONGEST_SUBSTEP
-        return min(_LONGEST_SUBSTEP, 0.25 * math.sqrt(self.motor.inertia / max(self.stiffest, 1e-9)))
+        return min(_LONGEST_SUBSTEP, 0.25 * math.sqrt(self.drives[0].inertia / max(self.stiffest, 1e-9)))
 
     def describe(self) -> dict[str, Any]:
         """The joint as plain data, complete enough for `from_description`."""
@@ -251,6 +355,8 @@ class CompliantJoint:
             "pid": None if self.pid is None else asdict(self.pid),
             "servo": None if self.servo is None else self.servo.describe(),
             "pivot": asdict(self.pivot),
+            "drives": {drive.kind.source: drive.kind.identity for drive in self.drives},
+            "drive": None if self.drive is None else self.drive.describe(),
             "preset_range": self.preset_range,
             "preset": self.preset,
             "position_range": self.position_range,
@@ -273,102 +379,28 @@ def from_description(description: Mapping[str, Any], where: str) -> CompliantJoi
                 f"{where}: law {description['law']!r} has changed since this model was written (identity "
                 f"{law.identity} here, {description['identity']} there). Build the model again with today's law."
             )
-        return CompliantJoint(
+        joint = CompliantJoint(
             law=law(**description["parameters"]),
             mode=as_mode(int(description["mode"])),
             motor=Motor(**description["motor"]),
             pid=None if description["pid"] is None else PID(**description["pid"]),
-            servo=None if description["servo"] is None else drive_from_description(description["servo"]),
+            servo=None if description["servo"] is None else servo_from_description(description["servo"]),
             pivot=Pivot(**description["pivot"]),
             preset_range=None if description["preset_range"] is None else tuple(description["preset_range"]),
             preset=description["preset"],
             position_range=tuple(description["position_range"]),
             implicit=bool(description["implicit"]),
             delay=float(description["delay"]),
+            drive=None if description["drive"] is None else drive_from_description(description["drive"], where),
         )
+        for drive in joint.drives:
+            check_identity(
+                drive.kind, dict(description["drives"]).get(drive.kind.source, drive.kind.identity), where
+            )
+        return joint
     except OutOfBoundsError as error:
         raise FileFormatError(f"{where}: the description of the joint is damaged ({error})") from error
     except PliantError:
         raise
     except (KeyError, TypeError, ValueError) as error:
         raise FileFormatError(f"{where}: the description of the joint is damaged ({error!r}).") from error
-
-
-def actuator_names(joint: str, description: CompliantJoint) -> tuple[str, ...]:
-    """Names of a joint's actuators, `joint/reference`: also the names of its command columns."""
-    return tuple(f"{joint}/{reference.name}" for reference in description.references())
-
-
-def _check_law(law: Law) -> None:
-    """Refuse a law that the compiled model could not find again by its import path."""
-    if find_law(law.source) is not law:
-        raise ConfigurationError(
-            f"law {law.source!r} is not what its file holds under that name. A law must be a function at the top "
-            "level of a module, and joints made before its module was reloaded must be made again."
-        )
-
-
-def _check_target(spec: mujoco.MjSpec, joint: str) -> None:
-    names = [j.name for j in spec.joints]
-    if joint not in names:
-        raise unknown_name("joint", joint, [name for name in names if name], "the model")
-    kind = int(spec.joint(joint).type)
-    if kind not in (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)):
-        raise ConfigurationError(
-            f"joint {joint!r} is a ball or free joint; a compliant joint is a hinge or slide."
-        )
-    if any(text.name == TEXT_PREFIX + joint for text in spec.texts):
-        raise ConfigurationError(f"joint {joint!r} is already compliant.")
-
-
-def _give_armature(spec: mujoco.MjSpec, joint: str, armature: float) -> None:
-    """Put a servo's inertia on its joint; refuse to guess where there is one already."""
-    target = spec.joint(joint)
-    if target.armature != 0.0:
-        raise ConfigurationError(
-            f"joint {joint!r} has an armature of {target.armature:g} kg·m² of its own, and its servo brings "
-            f"{armature:g} kg·m². Leave it at 0 in the model."
-        )
-    target.armature = armature
-
-
-def add_compliant_joint(spec: mujoco.MjSpec, joint: str, description: CompliantJoint) -> tuple[str, ...]:
-    """Put a compliant joint on the hinge or slide joint `joint` of `spec`; returns its actuators' names.
-
-    The first actuator carries the torque and the state (`act`), the second only the second reference.
-    Everything about the joint is in the compiled model and its data. Compile with
-    `pliant.actuators.compile_model`, which also installs the callbacks and checks the time step.
-
-    Raises:
-        UnknownNameError: the spec has no such joint.
-        ConfigurationError: it is not a hinge or slide, is already compliant, or its law cannot be imported; or it
-            has an armature and gets a servo, which brings its own.
-    """
-    _check_target(spec, joint)
-    _check_law(description.law.law)
-    if description.servo is not None:
-        _give_armature(spec, joint, description.servo.armature)
-    size = description.act_size
-    names = actuator_names(joint, description)
-    for index, (name, reference) in enumerate(zip(names, description.references(), strict=True)):
-        actuator = spec.add_actuator(name=name, target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
-        actuator.ctrllimited = mujoco.mjtLimited.mjLIMITED_TRUE
-        actuator.ctrlrange = [reference.low, reference.high]
-        actuator.gainprm[0] = 0.0
-        if description.delay > 0.0:
-            actuator.delay = description.delay
-            actuator.nsample = max(math.ceil(description.delay / spec.option.timestep - 1e-9), 1)
-        if index == 1:
-            continue
-        actuator.biastype = mujoco.mjtBias.mjBIAS_USER
-        actuator.userdata = description.row()
-        if size:
-            actuator.dyntype = mujoco.mjtDyn.mjDYN_USER
-            actuator.actdim = size
-        if description.implicit:
-            # force = (last activation)·(joint angle) + bias, so the integrator sees the stiffness −act
-            actuator.gaintype = mujoco.mjtGain.mjGAIN_AFFINE
-            actuator.gainprm[1] = 1.0
-            actuator.actearly = True
-    spec.add_text(name=TEXT_PREFIX + joint, data=json.dumps(description.describe()))
-    return names

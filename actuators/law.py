@@ -16,18 +16,19 @@ source runs under a debugger and compiled. A user's law lives in the user's own 
     joint = CompliantJoint(law=hardening(k=8.0), mode=3)
 """
 
-import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pliant.actuators import references
+from pliant.actuators.identity import digest
+from pliant.actuators.layout import MOST_LAW_PARAMETERS
 from pliant.actuators.parameters import Parameter, resolve
 from pliant.errors import ConfigurationError, OutOfBoundsError, check_bounds, unknown_name
 
-MAX_PARAMETERS = 16
+MAX_PARAMETERS = MOST_LAW_PARAMETERS
 """Largest number of parameters of a law: they travel in a fixed block of the model."""
 
 _STEP = 1e-6
@@ -80,6 +81,10 @@ class Law:
         merged = {**self.sets.get(set, {}), **values}
         return Compliance(self, resolve(f"law {self.name!r}", self.parameters, merged))
 
+    def __reduce__(self) -> tuple[Callable[[str], "Law"], tuple[str]]:
+        """Copies and other processes get the very law that its file holds."""
+        return _law_at, (self.source,)
+
     @cached_property
     def source(self) -> str:
         """Where the law is found by another process: `module:name`."""
@@ -93,33 +98,13 @@ class Law:
         and the numbers these find in their modules, so that a model file is refused when its law has changed.
         """
         functions = [f for f in (self.torque, self.stiffness, self.reference_map) if f is not None]
-        text = [self.source, str(self.pivot), *(p.name for p in self.parameters)]
-        for function in (used for f in functions for used in plain_functions(f)):
-            text.append(_source_of(function))
-            constants = ((name, function.__globals__.get(name)) for name in function.__code__.co_names)
-            text += [f"{name}={value!r}" for name, value in constants if isinstance(value, int | float)]
-        return hashlib.sha256("\n".join(text).encode()).hexdigest()[:12]
+        return digest([self.source, str(self.pivot), *(p.name for p in self.parameters)], functions)
 
 
-def plain_functions(function: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
-    """A function of a law and the plain functions that it calls by name, each once."""
-    found = [function]
-    for caller in found:
-        for name in caller.__code__.co_names if inspect.isfunction(caller) else ():
-            used = caller.__globals__.get(name)
-            if inspect.isfunction(used) and used not in found:
-                found.append(used)
-    return tuple(found)
+def _law_at(source: str) -> Law:
+    from pliant.actuators.laws import find_law
 
-
-def _source_of(function: Callable[..., object]) -> str:
-    try:
-        return inspect.getsource(function)
-    except (OSError, TypeError) as error:
-        raise ConfigurationError(
-            f"law function {getattr(function, '__name__', function)!r} has no readable source ({error}). "
-            "A law must be a plain function defined in a file, so that it can be compiled and recognised."
-        ) from error
+    return find_law(source)
 
 
 @dataclass(frozen=True)

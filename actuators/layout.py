@@ -7,10 +7,11 @@ simulation like any model parameter). State: the joint's slice of `mjData.act` (
 
 from typing import Final
 
-from pliant.actuators.bam import FRICTION_PARAMETERS
-from pliant.actuators.law import MAX_PARAMETERS
+MOST_LAW_PARAMETERS: Final = 16
+MOST_DRIVE_PARAMETERS: Final = 32
+"""A law's and a drive's parameters travel in fixed blocks of the row."""
 
-# Row of actuator_user. MuJoCo writes six digits into XML, so the identity is three 16-bit words.
+# Row of actuator_user. MuJoCo writes six digits into XML, so an identity is three 16-bit words.
 MAGIC: Final = 0
 IDENTITY: Final = 1
 MODE: Final = 4
@@ -19,48 +20,49 @@ PIVOT: Final = 6
 IMPLICIT: Final = 7
 EXPLICIT_STIFFNESS: Final = 8
 SUBSTEP: Final = 9
-TORQUE_LIMIT: Final = 10
+STATE: Final = 10
+"""Number of activations of the drives; with implicit stiffness one more follows."""
 MAP: Final = 11
-PID_AT: Final = 12
-MOTOR_AT: Final = 16
-PIVOT_AT: Final = 22
+DRIVE: Final = 12
+"""Identity of the drive of the link or of the first motor; zeros for ideal motors."""
+SECOND_DRIVE: Final = 15
+"""Identity of the drive of the second motor."""
+SECOND_STATE: Final = 18
+"""Where its state begins in the joint's activations."""
+SECOND_AT: Final = 19
+"""Where its parameters begin in the row."""
 LAW_AT: Final = 24
+DRIVE_AT: Final = LAW_AT + MOST_LAW_PARAMETERS
+OTHER_AT: Final = DRIVE_AT + MOST_DRIVE_PARAMETERS
+"""Parameters of a second drive that is not like the first."""
+MOST_OTHER_PARAMETERS: Final = 8
+USER_SIZE: Final = OTHER_AT + MOST_OTHER_PARAMETERS
 
-# The servo that drives a joint in mode 1: which loop, its numbers, its motor, its friction.
-SERVO_AT: Final = LAW_AT + MAX_PARAMETERS
-SERVO_LOOP_AT: Final = SERVO_AT + 1
-SERVO_MOTOR_AT: Final = SERVO_LOOP_AT + 9
-SERVO_FRICTION_AT: Final = SERVO_MOTOR_AT + 4
-USER_SIZE: Final = SERVO_FRICTION_AT + len(FRICTION_PARAMETERS)
-
-NO_SERVO: Final = 0.0
-P_GAIN: Final = 1.0
-"""Loop: duty per rad of error, largest duty."""
-COMPLIANCE: Final = 2.0
-"""Loop: margins and slopes (clockwise, counter-clockwise), punch, torque limit, overload time, progress speed,
-whether an overload shuts the servo down."""
-
-MAGIC_VALUE: Final = 7411.0
+MAGIC_VALUE: Final = 7412.0
 
 # Reference maps so common that the kernel knows them; any other is reached through the law.
 DIRECT: Final = 1.0
 ANTAGONISTIC: Final = 2.0
 
-# Slice of act, modes 4 to 6: four numbers a motor. A pivot drive uses the first.
+# Slice of act of a motor: its drive's state, the angle first, and the speed, if there is one, second.
 ANGLE: Final = 0
 SPEED: Final = 1
-ANCHOR: Final = 2
-INTEGRAL: Final = 3
-MOTOR_SIZE: Final = 4
+LEAST_MOTOR_STATE: Final = 4
+"""A motor has as many activations at least, so that what follows stands where it does with the usual motor."""
 
-# Slice of act of a servo: where its gear's bristle is anchored, what is remembered of the last step, protection.
-FRICTION_ANCHOR: Final = 0
-LAST_SPEED: Final = 1
-SERVO_TORQUE: Final = 2
-OVERLOADED_FOR: Final = 3
-SHUT_DOWN: Final = 4
-BEGUN: Final = 5
-SERVO_SIZE: Final = 6
+# What a drive is asked for (see `drive.DriveKind.text`).
+STEP: Final = 0
+"""Write the state after a step to `out`."""
+RATES: Final = 1
+"""Write the time derivatives of the state to `out`."""
+TORQUE: Final = 2
+"""Return the torque on the link."""
+TORQUE_AFTER: Final = 3
+"""Return the torque over the step whose change of state is `step·rates`."""
+EFFORT: Final = 4
+"""Return the torque of the motor."""
+VELOCITY: Final = 5
+"""Return the speed of the motor."""
 
 SIGNALS: Final = (
     "position",
@@ -80,7 +82,7 @@ SIGNALS: Final = (
 
 
 def identity_words(identity: str) -> tuple[float, float, float]:
-    """Split a law's identity (12 hexadecimal digits) into three numbers that survive six printed digits."""
+    """Split an identity (12 hexadecimal digits) into three numbers that survive six printed digits."""
     return tuple(float(int(identity[i : i + 4], 16)) for i in (0, 4, 8))  # type: ignore[return-value]
 
 

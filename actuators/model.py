@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +12,13 @@ from numpy.typing import NDArray
 
 from pliant.actuators import callbacks, layout
 from pliant.actuators.callbacks import Backend
-from pliant.actuators.joint import TEXT_PREFIX, CompliantJoint, actuator_names, from_description
-from pliant.actuators.stability import check_stability, explicit_stiffness
-from pliant.errors import ConfigurationError, FileFormatError, MissingFileError, OutputError
+from pliant.actuators.joint import CompliantJoint, Reference, from_description
+from pliant.actuators.keyframes import compile_spec
+from pliant.actuators.mounting import TEXT_PREFIX, actuator_names, make_room
+from pliant.actuators.saving import write_model
+from pliant.actuators.stability import check_stability, explicit_stiffness, free_inertia
+from pliant.actuators.units import JointUnits, joint_units
+from pliant.errors import ConfigurationError, FileFormatError, MissingFileError
 
 
 @dataclass(frozen=True)
@@ -27,19 +31,31 @@ class JointOnModel:
     """Index of the MuJoCo joint."""
     actuators: tuple[int, ...]
     """Indices of its actuators; the first carries torque and state."""
+    controls: tuple[int, ...]
+    """Where its references are in `ctrl`: other actuators of the model may have several inputs each."""
+    units: JointUnits
+    """Units of its position, velocity, force, …: those of a hinge or of a slide."""
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """The references it receives, in the joint's own units."""
+        return self.description.references(self.units)
 
 
-def _texts(model: mujoco.MjModel) -> Mapping[str, str]:
-    """Descriptions by the name of their joint, with the prefix that attaching a spec to another gave both."""
-    texts = {}
+def actuator_of_control(model: mujoco.MjModel) -> NDArray[np.intp]:
+    """Return the actuator that each entry of `ctrl` belongs to, (nu,)."""
+    return np.repeat(np.arange(model.nactuator), model.actuator_ctrlnum)
+
+
+def _texts(model: mujoco.MjModel) -> Iterator[tuple[str, str, str]]:
+    """Descriptions, each with what attaching its spec to another put before its name, and the rest of the name."""
     raw = bytes(model.text_data)
     for i in range(model.ntext):
         name = mujoco.mj_id2name(model, int(mujoco.mjtObj.mjOBJ_TEXT), i)
         prefix, mark, joint = name.partition(TEXT_PREFIX)
         if mark:
             start = int(model.text_adr[i])
-            texts[prefix + joint] = raw[start : start + int(model.text_size[i])].rstrip(b"\0").decode()
-    return texts
+            yield prefix, joint, raw[start : start + int(model.text_size[i])].rstrip(b"\0").decode()
 
 
 def compliant_joints(model: mujoco.MjModel) -> tuple[JointOnModel, ...]:
@@ -50,18 +66,24 @@ def compliant_joints(model: mujoco.MjModel) -> tuple[JointOnModel, ...]:
         FileFormatError: a description is damaged or does not fit the model's actuators.
     """
     found = []
-    for joint, text in _texts(model).items():
+    for prefix, rest, text in _texts(model):
+        joint = prefix + rest
         where = f"compliant joint {joint!r}"
         try:
             data = json.loads(text)
         except json.JSONDecodeError as error:
             raise FileFormatError(f"{where}: its description is not JSON ({error}).") from error
         description = from_description(data, where)
+        own = str(data.get("joint"))
+        own, suffix = (own, rest[len(own) :]) if rest.startswith(own) else (rest, "")
         try:
-            actuators = tuple(model.actuator(a).id for a in actuator_names(joint, description))
-            found.append(JointOnModel(joint, description, model.joint(joint).id, actuators))
+            names = [f"{prefix}{name}{suffix}" for name in actuator_names(own, description)]
+            index, actuators = model.joint(joint).id, tuple(model.actuator(name).id for name in names)
         except KeyError as error:
             raise FileFormatError(f"{where}: the model lacks what belongs to it ({error}).") from error
+        controls = tuple(int(model.actuator_ctrladr[actuator]) for actuator in actuators)
+        units = joint_units(model.jnt_type[index])
+        found.append(JointOnModel(joint, description, index, actuators, controls, units))
         if len(actuators) == 2 and actuators[1] != actuators[0] + 1:
             raise FileFormatError(f"{where}: its two actuators must follow each other in the model.")
         _check_agreement(model, found[-1], where)
@@ -84,6 +106,7 @@ def _check_agreement(model: mujoco.MjModel, joint: JointOnModel, where: str) -> 
             f"{where}: its description (mode {int(description.mode)}, {size} activations) and its actuator "
             "disagree."
         )
+    _check_undistorted(model, index, where, description.affine is not None)
     step, samples = float(model.opt.timestep), int(model.actuator_history[index][0])
     if samples * step < description.delay * (1 - 1e-4):
         raise ConfigurationError(
@@ -91,6 +114,40 @@ def _check_agreement(model: mujoco.MjModel, joint: JointOnModel, where: str) -> 
             f"{math.ceil(description.delay / step)} samples, but {samples} are kept. Set the time step before "
             "adding the joint."
         )
+
+
+def _check_undistorted(model: mujoco.MjModel, index: int, where: str, limited: bool) -> None:
+    """Refuse an actuator whose torque MuJoCo would change on its way to the joint."""
+    gear = float(model.actuator_gear[index, 0])
+    if gear != 1.0:
+        raise ConfigurationError(
+            f"{where}: its actuator has a gear of {gear:g}, but the torque of a law or drive is that on the "
+            "joint. Leave the gear at 1 and put the transmission into the drive's numbers."
+        )
+    for field, way in (
+        ("actuator_forcelimited", "Limit the joint instead (actuatorfrcrange), or the drive's torque."),
+        ("actuator_actlimited", "Its activations are the state of its motors; leave them free."),
+    ):
+        if getattr(model, field)[index] and not (limited and field == "actuator_forcelimited"):
+            raise ConfigurationError(f"{where}: its actuator has {field.removeprefix('actuator_')} set. {way}")
+
+
+def _settle_affine(
+    model: mujoco.MjModel, index: int, description: CompliantJoint, row: MutableSequence[float]
+) -> None:
+    """Give MuJoCo's own actuator its exact numbers, and the joint's row the damping that follows from a ratio."""
+    affine, parameters = description.affine, description.drives[0].kind.parameters
+    assert affine is not None
+    gain, bias = model.actuator_gainprm[index], model.actuator_biasprm[index]
+    _restore_digits(gain[:1], (affine.gain,))
+    _restore_digits(bias[1:2], (affine.stiffness,))
+    ratio = affine.damping if affine.damping > 0.0 else 0.0
+    found = -2.0 * ratio * math.sqrt(affine.gain * free_inertia(model, int(model.actuator_trnid[index, 0])))
+    _restore_digits(bias[2:3], (found if ratio else affine.damping,))
+    _restore_digits(model.actuator_forcerange[index], (-affine.limit, affine.limit))
+    for k, parameter in enumerate(parameters):
+        if parameter.name == "kd":
+            row[layout.DRIVE_AT + k] = -float(bias[2])
 
 
 def _restore_digits(array: NDArray[np.float64], exact: Sequence[float]) -> None:
@@ -138,20 +195,23 @@ def prepare_model(
     _check_foreign_actuators(model, joints)
     callbacks.install(backend)
     for joint in joints:
-        if joint.description.servo is not None:
+        if joint.description.armature:
             dof = model.jnt_dofadr[joint.joint]
-            _restore_digits(model.dof_armature[dof : dof + 1], (joint.description.servo.armature,))
+            _restore_digits(model.dof_armature[dof : dof + 1], (joint.description.armature,))
     for joint in joints:
         index = joint.actuators[0]
         budget = explicit_stiffness(model, joint.joint) if joint.description.explicit_share else 0.0
         row = model.actuator_user[index][: layout.USER_SIZE]
         row[layout.EXPLICIT_STIFFNESS] = budget
-        _restore_digits(row, joint.description.row(budget))
-        for actuator, reference in zip(joint.actuators, joint.description.references(), strict=True):
-            bounds = model.actuator_ctrlrange[model.actuator_ctrladr[actuator]]
-            _restore_digits(bounds, (reference.low, reference.high))
+        exact = joint.description.row(budget)
+        if joint.description.affine is not None:
+            _settle_affine(model, index, joint.description, exact)
+            row[:] = exact
+        _restore_digits(row, exact)
+        for actuator, control, reference in zip(joint.actuators, joint.controls, joint.references, strict=True):
+            _restore_digits(model.actuator_ctrlrange[control], (reference.low, reference.high))
             _restore_digits(model.actuator_delay[actuator : actuator + 1], (joint.description.delay,))
-        callbacks.register(joint.description.law.law)
+        callbacks.register(joint.description)
     if check:
         check_stability(model, [(j.name, j.description, j.joint) for j in joints])
     return joints
@@ -160,9 +220,13 @@ def prepare_model(
 def compile_model(
     spec: mujoco.MjSpec, backend: Backend | str | None = None, *, check: bool = True
 ) -> mujoco.MjModel:
-    """Compile a spec with compliant joints into a model that runs; arguments and errors of `prepare_model`."""
-    with callbacks.suspended():
-        model = spec.compile()
+    """Compile a spec with compliant joints into a model that runs; arguments and errors of `prepare_model`.
+
+    What MuJoCo cannot compile is a `ConfigurationError` with its reason.
+    """
+    if any(TEXT_PREFIX in text.name for text in spec.texts):
+        make_room(spec)
+    model = compile_spec(spec)
     prepare_model(model, backend, check=check)
     return model
 
@@ -191,12 +255,14 @@ def load_model(path: str | Path, backend: Backend | str | None = None, *, check:
 def save_model(spec: mujoco.MjSpec, path: str | Path) -> None:
     """Write a spec with its compliant joints as MJCF XML, for `load_model` in this or another process.
 
+    Meshes, textures, height fields and skins from files or from memory are copied into a folder beside it,
+    `NAME_assets`, so that both can be moved together and are found from anywhere.
+
     Raises:
-        OutputError: the file cannot be written.
+        OutputError: a file cannot be written.
+        ConfigurationError: MuJoCo cannot compile the spec.
+        MissingFileError: a file that the spec needs is gone.
     """
-    with callbacks.suspended():
-        text = spec.to_xml()
-    try:
-        Path(path).write_text(text)
-    except OSError as error:
-        raise OutputError(f"the model cannot be written to {str(path)!r}: {error.strerror}.") from error
+    if any(TEXT_PREFIX in text.name for text in spec.texts):
+        make_room(spec)
+    write_model(spec, Path(path))

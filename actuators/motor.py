@@ -202,6 +202,14 @@ def motor_rates(
     return limited_speed, acceleration, drag + limited_speed if slipping else drag
 
 
+def loop_pole(inertia: float, damping: float, stiffness: float) -> float:
+    """Magnitude of the quicker root of J·s² + D·s + K, 1/s."""
+    discriminant = damping * damping - 4.0 * inertia * stiffness
+    if discriminant < 0.0:
+        return math.sqrt(stiffness / inertia)
+    return (damping + math.sqrt(discriminant)) / (2.0 * inertia)
+
+
 def pivot_step(position: float, target: float, step: float, time_constant: float, speed_limit: float) -> float:
     """Position of the pivot after `step`: the exact first-order lag, limited in speed."""
     approach = (target - position) * (1.0 - math.exp(-step / time_constant))

@@ -17,20 +17,24 @@ import numpy as np
 from numba import cfunc, types
 from numba.extending import overload, register_jitable
 
-from pliant.actuators import ax12a, bam, kernel, motor, pid, references, servo_kernel
+from pliant.actuators import kernel, references
 from pliant.actuators.cache import numba_cache, store_source
-from pliant.actuators.law import Law, plain_functions
-from pliant.actuators.layout import LAW_AT, MOTORS, NO_SERVO, SERVO_AT, SIGNALS, identity_words
+from pliant.actuators.drive import INPUTS, DriveKind
+from pliant.actuators.identity import plain_functions
+from pliant.actuators.law import Law
+from pliant.actuators.layout import LAW_AT, MOTORS, SIGNALS, identity_words
 from pliant.actuators.native_access import (
     REFERENCES,
     SLOTS,
     STIFFNESS,
     TORQUES,
     activation,
+    call_drive,
     call_law,
     control,
     double_pointer,
     doubles,
+    find_drives,
     find_law,
     int32_at,
     int64_at,
@@ -40,10 +44,15 @@ from pliant.actuators.native_access import (
     link_state,
     multistage,
     timestep,
+    torque_bounds,
 )
 from pliant.errors import ConfigurationError
 
 _LAW_SIGNATURE = types.float64(types.float64, types.float64, types.float64, double_pointer, double_pointer)
+_DRIVE_SIGNATURE = types.float64(
+    types.int64, *[types.float64] * len(INPUTS), double_pointer, types.int64, double_pointer, types.int64,
+    double_pointer, double_pointer,
+)  # fmt: skip
 _CALLBACK_SIGNATURE = types.float64(types.intp, types.intp, types.int32)
 _c_callback = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
 _SIGNAL_COUNT = len(SIGNALS)
@@ -77,7 +86,24 @@ def _map_references(law: Any, equilibrium: Any, preset: Any, p: Any) -> Any:
     return call
 
 
-_OVERLOADED = {"spring_torques", "spring_stiffness", "map_references"}
+@overload(kernel.call_drive)
+def _call_drive(
+    drive: Any, which: Any, q: Any, dq: Any, target: Any, load: Any, step: Any, inertia: Any,
+    explicit_stiffness: Any, low: Any, high: Any, p: Any, at: Any, act: Any, base: Any, rates: Any, out: Any,
+) -> Any:  # fmt: skip
+    def call(
+        drive: Any, which: Any, q: Any, dq: Any, target: Any, load: Any, step: Any, inertia: Any,
+        explicit_stiffness: Any, low: Any, high: Any, p: Any, at: Any, act: Any, base: Any, rates: Any, out: Any,
+    ) -> Any:  # fmt: skip
+        return call_drive(
+            drive, which, q, dq, target, load, step, inertia, explicit_stiffness, low, high, p, at, act, base,
+            rates, out,
+        )  # fmt: skip
+
+    return call
+
+
+_OVERLOADED = {"spring_torques", "spring_stiffness", "map_references", "call_drive"}
 
 
 @cache
@@ -102,31 +128,36 @@ def _inputs(m: int, d: int, i: int, p: Any) -> tuple[float, float, float, float,
 
 
 def _act_dyn(m: int, d: int, i: int) -> float:
-    """`mjcb_act_dyn`: writes all rows of the joint's `act_dot`. NaN where the law is unknown."""
+    """`mjcb_act_dyn`: writes all rows of the joint's `act_dot`. NaN where its law or drive is unknown."""
     address = joint_row(m, i)
     if address == 0:
         return math.nan
     p = doubles(address)
     law = find_law(p)
-    if law == 0:
+    known, drive, second = find_drives(p)
+    if law == 0 or not known:
         return math.nan
     q, dq, c1, c2, act, rates = _inputs(m, d, i, p)
-    inertia = joint_inertia(m, d, i) if p[SERVO_AT] != NO_SERVO else 0.0
-    kernel.act_rates(law, p, q, dq, c1, c2, act, rates, timestep(m), multistage(m), inertia)
+    low, high = torque_bounds(m, i)
+    inertia = joint_inertia(m, d, i)
+    kernel.act_rates(
+        law, drive, second, p, q, dq, c1, c2, act, rates, timestep(m), multistage(m), inertia, low, high
+    )
     return rates[0]
 
 
 def _act_bias(m: int, d: int, i: int) -> float:
-    """`mjcb_act_bias`: torque of the joint on its link. NaN where the law is unknown."""
+    """`mjcb_act_bias`: torque of the joint on its link. NaN where its law or drive is unknown."""
     address = joint_row(m, i)
     if address == 0:
         return math.nan
     p = doubles(address)
     law = find_law(p)
-    if law == 0:
+    known, drive, _ = find_drives(p)
+    if law == 0 or not known:
         return math.nan
     q, dq, c1, c2, act, rates = _inputs(m, d, i, p)
-    return kernel.bias_force(law, p, q, dq, c1, c2, act, rates, timestep(m))
+    return kernel.bias_force(law, drive, p, q, dq, c1, c2, act, rates, timestep(m))
 
 
 def read_joints(m: int, d: int, actuators: int, count: int, out: int) -> float:
@@ -135,32 +166,36 @@ def read_joints(m: int, d: int, actuators: int, count: int, out: int) -> float:
         i = int32_at(actuators + 4 * k)
         p = doubles(joint_row(m, i))
         law = find_law(p)
+        _, drive, second = find_drives(p)
         q, dq, c1, c2, act, _ = _inputs(m, d, i, p)
         row = doubles(out + 8 * _SIGNAL_COUNT * k)
-        kernel.joint_signals(law, p, q, dq, c1, c2, act, row)
+        low, high = torque_bounds(m, i)
+        kernel.joint_signals(law, drive, second, p, q, dq, c1, c2, act, low, high, row)
     return 0.0
 
 
 def _trace_joint(
-    row: int, steps: int, q: int, dq: int, c: int, columns: int, act: int, size: int, out: int
+    row: int, steps: int, q: int, dq: int, c: int, columns: int, act: int, size: int, bounds: int, out: int
 ) -> float:
     """Signals of one joint along a recorded motion; arguments are addresses of contiguous arrays."""
     p = doubles(row)
     law = find_law(p)
+    _, drive, second = find_drives(p)
     positions, velocities, controls = doubles(q), doubles(dq), doubles(c)
+    low, high = doubles(bounds)[0], doubles(bounds)[1]
     for k in range(steps):
         c1 = controls[columns * k]
         c2 = controls[columns * k + 1] if columns == 2 else 0.0
         state = doubles(act + 8 * size * k)
         line = doubles(out + 8 * _SIGNAL_COUNT * k)
-        kernel.joint_signals(law, p, positions[k], velocities[k], c1, c2, state, line)
+        kernel.joint_signals(law, drive, second, p, positions[k], velocities[k], c1, c2, state, low, high, line)
     return 0.0
 
 
 @cache
 def callbacks() -> tuple[Any, Any]:
     """Compile, or load from the cache, `mjcb_act_dyn` and `mjcb_act_bias`; returns them as C functions."""
-    for module in (pid, motor, references, bam, ax12a, servo_kernel, kernel):
+    for module in (references, kernel):
         _make_module_jitable(module)
     with numba_cache() as caching:
         compile_callback = cfunc(_CALLBACK_SIGNATURE, cache=caching, error_model="numpy")
@@ -175,10 +210,10 @@ def readers() -> tuple[Any, Any]:
     callbacks()
     with numba_cache() as caching:
         reader = cfunc(types.float64(*[types.intp] * 5), cache=caching, error_model="numpy")(read_joints)
-        tracer = cfunc(types.float64(*[types.intp] * 9), cache=caching, error_model="numpy")(_trace_joint)
+        tracer = cfunc(types.float64(*[types.intp] * 10), cache=caching, error_model="numpy")(_trace_joint)
     _compiled.extend((reader, tracer))
     read = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_ssize_t] * 5)(reader.address)
-    trace = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_ssize_t] * 9)(tracer.address)
+    trace = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_ssize_t] * 10)(tracer.address)
     return read, trace
 
 
@@ -250,13 +285,41 @@ def compile_law(law: Law) -> None:
             try:
                 entry.append(compile_function(namespace[name]))
             except Exception as error:  # Numba lets through what fails in evaluating a law's constants
-                reason = str(error).strip().splitlines()
-                raise ConfigurationError(
-                    f"law {law.name!r} cannot be compiled: {' '.join(reason[-6:])}. Use only floats, `math` and "
-                    'plain functions in a law, or run it with backend="python".'
-                ) from error
+                raise _not_compiled(f"law {law.name!r}", error) from error
     _compiled.extend(entry)
     _enter(identity_words(law.identity), [function.address for function in entry])
+
+
+@cache
+def compile_drive(kind: DriveKind) -> None:
+    """Compile, or load from the cache, a drive's functions and enter them into the table.
+
+    Raises:
+        ConfigurationError: Numba cannot compile the drive; the message holds Numba's reason.
+    """
+    digest = hashlib.sha256((kind.identity + kind.text).encode()).hexdigest()[:12]
+    stored = store_source(f"drive_{kind.name}_{digest}.py", kind.text)
+    namespace: dict[str, Any] = {
+        "__name__": __name__,  # Numba imports it when it loads the cached code
+        **{f"drive_{name}": _prepare(function) for name, function in kind.functions.items()},
+    }
+    exec(compile(kind.text, str(stored or f"<drive {kind.name}>"), "exec"), namespace)
+    with numba_cache() as caching:
+        compile_function = cfunc(_DRIVE_SIGNATURE, cache=caching and stored is not None, error_model="numpy")
+        try:
+            compiled = compile_function(namespace["drive"])
+        except Exception as error:  # as in compile_law
+            raise _not_compiled(f"drive {kind.name!r}", error) from error
+    _compiled.append(compiled)
+    _enter(identity_words(kind.identity), [compiled.address] * 3)
+
+
+def _not_compiled(what: str, error: Exception) -> ConfigurationError:
+    reason = str(error).strip().splitlines()
+    return ConfigurationError(
+        f"{what} cannot be compiled: {' '.join(reason[-6:])}. Use only floats, `math` and plain functions in it, "
+        'or run it with backend="python".'
+    )
 
 
 def _enter(words: tuple[float, float, float], addresses: list[int]) -> None:
@@ -270,4 +333,4 @@ def _enter(words: tuple[float, float, float], addresses: list[int]) -> None:
         if tuple(identities[slot]) == words:
             return
         slot = (slot + 1) % SLOTS
-    raise ConfigurationError(f"this process already runs {SLOTS} different laws; no more fit.")
+    raise ConfigurationError(f"this process already runs {SLOTS} different laws and drives; no more fit.")

@@ -4,6 +4,7 @@ Importing this module verifies the struct layout and raises `StructLayoutError` 
 """
 
 import ctypes
+import math
 from typing import Any, Final
 
 import llvmlite.binding
@@ -14,7 +15,16 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
-from pliant.actuators.layout import IDENTITY, MAGIC, MAGIC_VALUE, USER_SIZE
+from pliant.actuators.drive import INPUTS
+from pliant.actuators.layout import (
+    DRIVE,
+    IDENTITY,
+    MAGIC,
+    MAGIC_VALUE,
+    PIVOT,
+    SECOND_DRIVE,
+    USER_SIZE,
+)
 from pliant.actuators.library import mujoco_library
 from pliant.actuators.structs import field_offsets
 
@@ -25,6 +35,7 @@ _NUSER, _USER, _TRNID = _AT["nuser_actuator"], _AT["actuator_user"], _AT["actuat
 _ACTADR, _CTRLADR = _AT["actuator_actadr"], _AT["actuator_ctrladr"]
 _HISTORY, _DELAY = _AT["actuator_history"], _AT["actuator_delay"]
 _LIMITED, _RANGE = _AT["actuator_ctrllimited"], _AT["actuator_ctrlrange"]
+_FORCE_LIMITED, _FORCE_RANGE = _AT["jnt_actfrclimited"], _AT["jnt_actfrcrange"]
 _QPOSADR, _DOFADR = _AT["jnt_qposadr"], _AT["jnt_dofadr"]
 _TIMESTEP, _INTEGRATOR = _AT["opt.timestep"], _AT["opt.integrator"]
 _TIME, _QPOS, _QVEL, _CTRL = _AT["time"], _AT["qpos"], _AT["qvel"], _AT["ctrl"]
@@ -36,7 +47,8 @@ SLOTS: Final = 1024
 TORQUES, STIFFNESS, REFERENCES = 3, 4, 5
 _WORDS: Final = 6
 law_table = np.zeros((SLOTS, _WORDS), dtype=np.int64)
-"""A line a law: the three words of its identity (as float64) and the addresses of its three functions.
+"""A line a law or drive: the words of its identity (as float64) and the addresses of a law's three functions, or
+of a drive's one.
 
 Open addressing, starting at the last word; a line without addresses ends a search.
 """
@@ -129,6 +141,25 @@ def call_law(context: Any, function: Any, x: Any, y: Any, z: Any, p: Any) -> Any
     return result(types.intp, types.float64, types.float64, types.float64, double_pointer), generate
 
 
+@intrinsic
+def call_drive(
+    context: Any, function: Any, which: Any, q: Any, dq: Any, target: Any, load: Any, step: Any, inertia: Any,
+    explicit_stiffness: Any, low: Any, high: Any, p: Any, at: Any, act: Any, base: Any, rates: Any, out: Any,
+) -> Any:  # fmt: skip
+    """Call a compiled drive through its address; see `drive.DriveKind.text`."""
+    whole, number = types.int64, types.float64
+    given = (
+        whole, *[number] * len(INPUTS), double_pointer, whole, double_pointer, whole, double_pointer,
+        double_pointer,
+    )  # fmt: skip
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.DoubleType(), [context.get_value_type(t) for t in given])
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+
+    return number(types.intp, *given), generate
+
+
 @register_jitable
 def float_at(address: int) -> float:
     """The float64 at an address."""
@@ -136,18 +167,41 @@ def float_at(address: int) -> float:
 
 
 @register_jitable
-def find_law(p: Any) -> int:
-    """Address of the entry of a joint's law in the table; 0 where this process does not know the law."""
-    slot = int(p[IDENTITY + 2]) % SLOTS
+def find_entry(word1: float, word2: float, word3: float) -> int:
+    """Address of the entry with an identity in the table; 0 where this process does not know it."""
+    slot = int(word3) % SLOTS
     for _ in range(SLOTS):
         entry = _table_address() + slot * (8 * _WORDS)
         word = doubles(entry)
-        if word[0] == p[IDENTITY] and word[1] == p[IDENTITY + 1] and word[2] == p[IDENTITY + 2]:
+        if word[0] == word1 and word[1] == word2 and word[2] == word3:
             return entry
         if int64_at(entry + 8 * TORQUES) == 0:
             return 0
         slot = (slot + 1) % SLOTS
     return 0
+
+
+@register_jitable
+def find_law(p: Any) -> int:
+    """Address of the entry of a joint's law in the table; 0 where this process does not know the law."""
+    return find_entry(p[IDENTITY], p[IDENTITY + 1], p[IDENTITY + 2])
+
+
+@register_jitable
+def find_drives(p: Any) -> tuple[bool, int, int]:
+    """Whether this process knows a joint's drives, and their compiled functions; 0 for ideal motors."""
+    if p[DRIVE] == 0.0 and p[DRIVE + 1] == 0.0 and p[DRIVE + 2] == 0.0:
+        return True, 0, 0
+    entry = find_entry(p[DRIVE], p[DRIVE + 1], p[DRIVE + 2])
+    if entry == 0:
+        return False, 0, 0
+    first = int64_at(entry + 8 * TORQUES)
+    if p[PIVOT] == 0.0:
+        return True, first, first
+    entry = find_entry(p[SECOND_DRIVE], p[SECOND_DRIVE + 1], p[SECOND_DRIVE + 2])
+    if entry == 0:
+        return False, 0, 0
+    return True, first, int64_at(entry + 8 * TORQUES)
 
 
 @register_jitable
@@ -190,6 +244,16 @@ def link_state(m: int, d: int, i: int) -> tuple[float, float]:
     q = float_at(int64_at(d + _QPOS) + 8 * int32_at(int64_at(m + _QPOSADR) + 4 * joint))
     dq = float_at(int64_at(d + _QVEL) + 8 * int32_at(int64_at(m + _DOFADR) + 4 * joint))
     return q, dq
+
+
+@register_jitable
+def torque_bounds(m: int, i: int) -> tuple[float, float]:
+    """Least and largest torque that the joint lets through on which actuator i acts."""
+    joint = int32_at(int64_at(m + _TRNID) + 8 * i)
+    if int8_at(int64_at(m + _FORCE_LIMITED) + joint) == 0:
+        return -math.inf, math.inf
+    bounds = doubles(int64_at(m + _FORCE_RANGE) + 16 * joint)
+    return bounds[0], bounds[1]
 
 
 @register_jitable

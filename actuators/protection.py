@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import mujoco
 
-from pliant.actuators.layout import OVERLOADED_FOR, SHUT_DOWN
 from pliant.actuators.model import JointOnModel
 from pliant.errors import ConfigurationError
 
@@ -20,17 +19,23 @@ class ServoStatus(NamedTuple):
 
 def servo_status(model: mujoco.MjModel, data: mujoco.MjData, joint: JointOnModel) -> ServoStatus:
     """Return what the servo of a joint says; raise `ConfigurationError` if no servo drives it."""
-    act = data.act[_first(model, joint) :]
-    return ServoStatus(float(act[OVERLOADED_FOR]), bool(act[SHUT_DOWN]))
+    at = _places(model, joint)
+    overloaded, down = (
+        float(data.act[at[name]]) if name in at else 0.0 for name in ("overloaded_for", "shut_down")
+    )
+    return ServoStatus(overloaded, bool(down))
 
 
 def restart_servo(model: mujoco.MjModel, data: mujoco.MjData, joint: JointOnModel) -> None:
     """Give a servo its torque back, as writing the torque limit anew does; raises as `servo_status`."""
-    first = _first(model, joint)
-    data.act[first + OVERLOADED_FOR] = data.act[first + SHUT_DOWN] = 0.0
+    at = _places(model, joint)
+    for name in {"overloaded_for", "shut_down"} & at.keys():
+        data.act[at[name]] = 0.0
 
 
-def _first(model: mujoco.MjModel, joint: JointOnModel) -> int:
+def _places(model: mujoco.MjModel, joint: JointOnModel) -> dict[str, int]:
+    """Where the state variables of a joint's servo are in `act`, by name."""
     if joint.description.servo is None:
         raise ConfigurationError(f"joint {joint.name!r} is not driven by a servo.")
-    return int(model.actuator_actadr[joint.actuators[0]])
+    first = int(model.actuator_actadr[joint.actuators[0]])
+    return {name: first + k for k, name in enumerate(joint.description.drives[0].kind.state)}

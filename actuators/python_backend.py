@@ -3,25 +3,28 @@
 import math
 from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
 
 from pliant.actuators import kernel
+from pliant.actuators.drive import DriveKind, Function
 from pliant.actuators.law import Compliance, Law, Pair
 from pliant.actuators.layout import (
+    DRIVE,
     IDENTITY,
     LAW_AT,
     MAGIC,
     MAGIC_VALUE,
     MOTORS,
-    NO_SERVO,
-    SERVO_AT,
+    SECOND_DRIVE,
     USER_SIZE,
     identity_key,
 )
 
 _laws: dict[int, "CallableLaw"] = {}
+_drives: dict[int, Function] = {}
 
 
 @dataclass(frozen=True)
@@ -46,14 +49,32 @@ class CallableLaw:
         return self.law.reference_map(equilibrium, preset)
 
 
-def register(key: int, law: Law) -> None:
+class Parts(NamedTuple):
+    """What the kernel calls for a joint."""
+
+    law: CallableLaw
+    drive: Function | None
+    """Of the link or the first motor; None for ideal motors."""
+    second: Function | None
+
+
+def register_law(law: Law) -> None:
     """Make a law known to the Python callbacks under its identity."""
-    _laws[key] = CallableLaw(law)
+    _laws[int(law.identity, 16)] = CallableLaw(law)
 
 
-def find(p: Sequence[float]) -> CallableLaw | None:
-    """Return the law of a joint's row, or None if this process does not know it."""
-    return _laws.get(identity_key(p[IDENTITY], p[IDENTITY + 1], p[IDENTITY + 2]))
+def register_drive(kind: DriveKind) -> None:
+    """Make a drive known to the Python callbacks under its identity."""
+    _drives[int(kind.identity, 16)] = kind.function
+
+
+def find(p: Sequence[float]) -> Parts | None:
+    """Return the law and drives of a joint's row, or None if this process does not know one of them."""
+    law = _laws.get(identity_key(*p[IDENTITY : IDENTITY + 3]))
+    keys = [identity_key(*p[at : at + 3]) for at in (DRIVE, SECOND_DRIVE)]
+    drive, second = (_drives.get(key) for key in keys)
+    unknown = any(key and found is None for key, found in zip(keys, (drive, second), strict=True))
+    return None if law is None or unknown else Parts(law, drive, second)
 
 
 def _control(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
@@ -97,18 +118,27 @@ def _inertia(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float
     return float(data.M[model.M_rowadr[dof] + model.M_rownnz[dof] - 1])
 
 
+def torque_bounds(model: mujoco.MjModel, joint: int) -> Pair:
+    """Least and largest torque that a joint lets through (`actuatorfrcrange`), N·m."""
+    if not model.jnt_actfrclimited[joint]:
+        return -math.inf, math.inf
+    low, high = model.jnt_actfrcrange[joint].tolist()
+    return low, high
+
+
 def act_dyn(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
     """`mjcb_act_dyn`: writes all rows of the joint's `act_dot`."""
     p = _row(model, actuator)
-    law = find(p) if p is not None else None
-    if p is None or law is None:
+    parts = find(p) if p is not None else None
+    if p is None or parts is None:
         return math.nan
     q, dq, c1, c2, where = _gather(model, data, actuator, p)
     rates = data.act_dot[where].tolist()
     multistage = int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
-    inertia = _inertia(model, data, actuator) if p[SERVO_AT] != NO_SERVO else 0.0
+    inertia = _inertia(model, data, actuator)
     act, step = data.act[where].tolist(), float(model.opt.timestep)
-    kernel.act_rates(law, p, q, dq, c1, c2, act, rates, step, multistage, inertia)
+    low, high = torque_bounds(model, model.actuator_trnid[actuator, 0])
+    kernel.act_rates(*parts, p, q, dq, c1, c2, act, rates, step, multistage, inertia, low, high)
     data.act_dot[where] = rates
     return float(rates[0])
 
@@ -116,16 +146,19 @@ def act_dyn(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
 def act_bias(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
     """`mjcb_act_bias`: torque of the joint on its link."""
     p = _row(model, actuator)
-    law = find(p) if p is not None else None
-    if p is None or law is None:
+    parts = find(p) if p is not None else None
+    if p is None or parts is None:
         return math.nan
     q, dq, c1, c2, where = _gather(model, data, actuator, p)
     act, rates = data.act[where].tolist(), data.act_dot[where].tolist()
-    return kernel.bias_force(law, p, q, dq, c1, c2, act, rates, float(model.opt.timestep))
+    return kernel.bias_force(parts.law, parts.drive, p, q, dq, c1, c2, act, rates, float(model.opt.timestep))
 
 
 def read_joint(model: mujoco.MjModel, data: mujoco.MjData, actuator: int, out: MutableSequence[float]) -> None:
     """Write the signals of the joint whose first actuator is given (see layout.SIGNALS)."""
     p: list[float] = model.actuator_user[actuator].tolist()
     q, dq, c1, c2, where = _gather(model, data, actuator, p)
-    kernel.joint_signals(find(p), p, q, dq, c1, c2, data.act[where].tolist(), out)
+    low, high = torque_bounds(model, model.actuator_trnid[actuator, 0])
+    parts = find(p)
+    assert parts is not None
+    kernel.joint_signals(*parts, p, q, dq, c1, c2, data.act[where].tolist(), low, high, out)

@@ -1,13 +1,12 @@
 """A position servo as the drive of a joint in mode 1: which servo it is, and how it is set."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
-from pliant.actuators import layout
-from pliant.actuators.ax12a import AX12A, COUNT, FULL, OVERLOAD_BIT, rounded_slope
+from pliant.actuators.ax12a import AX12A, OVERLOAD_BIT, rounded_slope
 from pliant.actuators.bam import (
-    FRICTION_PARAMETERS,
     MOTOR_PARAMETERS,
     REFERENCE_TEMPERATURE,
     BamServo,
@@ -15,17 +14,12 @@ from pliant.actuators.bam import (
     loaded_resistance,
     servo_names,
 )
-from pliant.actuators.parameters import Parameter
+from pliant.actuators.drive import Drive
+from pliant.actuators.drives.ax12a_servo import ax12a_servo
+from pliant.actuators.drives.bam_servo import bam_servo
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 
 _AX = "AX-12A"
-
-DRAWN_PARAMETERS = (
-    Parameter("voltage", "V", 12.0, 0.1, 1000.0, "supply"),
-    *(p for p in MOTOR_PARAMETERS if p.name in ("kt", "resistance", "supply_resistance")),
-    *FRICTION_PARAMETERS,
-)
-"""The numbers of motor and friction in a joint's row, in order from `layout.SERVO_MOTOR_AT`."""
 
 
 def drive_names() -> tuple[str, ...]:
@@ -91,61 +85,47 @@ class ServoDrive:
         """Motor and gear friction."""
         return self.servo.motor if isinstance(self.servo, AX12A) else self.servo
 
+    @cached_property
+    def drive(self) -> Drive:
+        """What runs on the joint: an `ax12a_servo` or a `bam_servo` with this servo's numbers."""
+        kt, _, armature, supply_resistance, _ = self.motor.all_values[: len(MOTOR_PARAMETERS)]
+        friction = self.motor.all_values[len(MOTOR_PARAMETERS) :]
+        motor = (self.supply, kt, self.resistance, armature, supply_resistance)
+        kind = ax12a_servo if isinstance(self.servo, AX12A) else bam_servo
+        return Drive(kind, (*self._loop, *motor, *friction))
+
     @property
     def armature(self) -> float:
         """Inertia of the motor after the gear, kg·m²."""
-        return self._motor[2]
-
-    @property
-    def gain(self) -> float:
-        """Duty per rad of error where it is steepest; an AX-12A's outside its dead band."""
-        if not isinstance(self.servo, AX12A):
-            return self._loop[0]
-        return max(self.servo.max_torque - self.servo.punch, 0) / FULL / COUNT / min(self._loop[2:4])
+        return self.drive.armature
 
     @property
     def stiffness(self) -> float:
         """Stiffness of the position loop where it is steepest, N·m/rad."""
-        return self._motor[0] * self.supply / self.resistance * self.gain
-
-    @property
-    def resistance(self) -> float:
-        """Resistance of the winding at the drive's temperature, Ω."""
-        _, resistance, _, _, heating = self._motor
-        return loaded_resistance(0.0, self.temperature, resistance, 0.0, heating)
+        return self.drive.stiffness
 
     @property
     def damping(self) -> float:
         """Damping by the motor's back-EMF and viscous friction, N·m·s/rad."""
-        return self._motor[0] ** 2 / self.resistance + self._friction[0]
+        return self.drive.damping
 
     @property
-    def values(self) -> list[float]:
-        """The servo's part of a joint's row; see layout.py."""
-        kind = layout.COMPLIANCE if isinstance(self.servo, AX12A) else layout.P_GAIN
-        kt, _, _, supply_resistance, _ = self._motor
-        unused = layout.SERVO_MOTOR_AT - layout.SERVO_LOOP_AT - len(self._loop)
-        loop = [*self._loop, *[0.0] * unused]
-        return [kind, *loop, self.supply, kt, self.resistance, supply_resistance, *self._friction]
+    def resistance(self) -> float:
+        """Resistance of the winding at the drive's temperature, Ω."""
+        _, resistance, _, _, heating = self.motor.all_values[: len(MOTOR_PARAMETERS)]
+        return loaded_resistance(0.0, self.temperature, resistance, 0.0, heating)
 
     def describe(self) -> dict[str, Any]:
-        """The drive as plain data, complete enough for `drive_from_description`."""
+        """The servo as plain data, complete enough for `servo_from_description`."""
         servo = {name: dict(v) if isinstance(v, Mapping) else v for name, v in vars(self.servo).items()}
         kind = "ax12a" if isinstance(self.servo, AX12A) else "bam"
-        return {**vars(self), "servo": servo, "kind": kind}
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**own, "servo": servo, "kind": kind}
 
     @property
     def supply(self) -> float:
         """Supply voltage, V."""
         return self.motor.voltage if self.voltage is None else self.voltage
-
-    @property
-    def _motor(self) -> tuple[float, ...]:
-        return self.motor.all_values[: len(MOTOR_PARAMETERS)]
-
-    @property
-    def _friction(self) -> tuple[float, ...]:
-        return self.motor.all_values[len(MOTOR_PARAMETERS) :]
 
     @property
     def _loop(self) -> tuple[float, ...]:
@@ -160,8 +140,8 @@ class ServoDrive:
         return (error_gain * self.p_gain, max_duty)
 
 
-def as_drive(servo: ServoDrive | str) -> ServoDrive:
-    """Return a drive as it is or from the name of a servo without settings; raises as `ServoDrive`."""
+def as_servo(servo: ServoDrive | str) -> ServoDrive:
+    """Return a servo as it is or from the name of a servo without settings; raises as `ServoDrive`."""
     if isinstance(servo, str):
         return ServoDrive(servo_named(servo))
     if isinstance(servo, ServoDrive):
@@ -169,8 +149,8 @@ def as_drive(servo: ServoDrive | str) -> ServoDrive:
     raise ConfigurationError(f"{servo!r} is no servo as a drive; give its name or a ServoDrive.")
 
 
-def drive_from_description(description: Mapping[str, Any]) -> ServoDrive:
-    """Rebuild a drive from `ServoDrive.describe`; raises `KeyError` or `TypeError` where it is damaged."""
+def servo_from_description(description: Mapping[str, Any]) -> ServoDrive:
+    """Rebuild a servo from `ServoDrive.describe`; raises `KeyError` or `TypeError` where it is damaged."""
     settings = dict(description)
     make = {"ax12a": AX12A, "bam": BamServo}[settings.pop("kind")]
     return ServoDrive(make(**settings.pop("servo")), **settings)

@@ -29,7 +29,7 @@ class JointReader:
         self.values: Array = np.zeros((len(joints), len(SIGNALS)))
         self._model, self._data = model, data
         for joint in joints:
-            callbacks.register(joint.description.law.law)
+            callbacks.register(joint.description)
         self._first = np.array([joint.actuators[0] for joint in joints], dtype=np.int32)
         self._native = None
         if callbacks.current_backend() is Backend.NATIVE:
@@ -79,20 +79,25 @@ def trace_joint(
     ):
         if array.shape != shape:
             raise ShapeError(f"joint {joint.name!r}: {name} has shape {array.shape}; expected {shape}.")
-    callbacks.register(joint.description.law.law)
+    callbacks.register(joint.description)
     out = np.zeros((steps, len(SIGNALS)))
     row = np.ascontiguousarray(model.actuator_user[joint.actuators[0]])
+    bounds = np.array(python_backend.torque_bounds(model, joint.joint))
     arrays = [np.ascontiguousarray(a, dtype=np.float64) for a in (position, velocity, control, act)]
     if callbacks.current_backend() is Backend.NATIVE:
         from pliant.actuators import native
 
         q, dq, c, a = (array.ctypes.data for array in arrays)
-        native.readers()[1](row.ctypes.data, steps, q, dq, c, columns, a, size, out.ctypes.data)
+        native.readers()[1](
+            row.ctypes.data, steps, q, dq, c, columns, a, size, bounds.ctypes.data, out.ctypes.data
+        )
     else:
         p = row.tolist()
-        law = python_backend.find(p)
+        parts = python_backend.find(p)
+        assert parts is not None
+        low, high = bounds.tolist()
         for k in range(steps):
             q_k, dq_k, c_k, a_k = (array[k].tolist() for array in arrays)
             c2 = c_k[1] if p[MOTORS] == 2.0 else 0.0
-            kernel.joint_signals(law, p, q_k, dq_k, c_k[0], c2, a_k, out[k])
+            kernel.joint_signals(*parts, p, q_k, dq_k, c_k[0], c2, a_k, low, high, out[k])
     return {name: out[:, i].copy() for i, name in enumerate(SIGNALS)}

@@ -28,6 +28,8 @@ MODEL_FIELDS = (
     "actuator_ctrlrange",
     "jnt_qposadr",
     "jnt_dofadr",
+    "jnt_actfrclimited",
+    "jnt_actfrcrange",
     "M_rowadr",
     "M_rownnz",
 )

@@ -18,6 +18,7 @@ LEARNED = (
     *(f"pliant.envs.{name}" for name in ("models", "tasks", "randomisation")),
     *(f"pliant.controllers.{name}" for name in ("trajectories", "paths", "two_link")),
     *(f"pliant.actuators.{name}" for name in ("joint", "law", "laws", "motor", "pid", "servo", "bam", "ax12a")),
+    "pliant.actuators.drives",
 )
 """What a policy's file may name as parts of its environment: nothing there writes or runs a file."""
 _TRUSTED = ("pliant", "stable_baselines3", "sb3_contrib", "torch.nn", "torch.optim", "hydra.utils.get_class")

@@ -17,7 +17,7 @@ def make_callable(function: Callable[..., Any], checked: bool = False) -> None:
     """
     from numba.extending import register_jitable
 
-    from pliant.actuators.law import plain_functions
+    from pliant.actuators.identity import plain_functions
 
     for used in plain_functions(function):
         if used not in _callable:
@@ -39,7 +39,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     from numba import njit
 
     from pliant.actuators.cache import numba_cache
-    from pliant.actuators.law import plain_functions
+    from pliant.actuators.identity import plain_functions
 
     for used in plain_functions(function)[1:]:
         make_callable(used)

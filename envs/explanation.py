@@ -108,6 +108,8 @@ def explain(description: RobotDescription) -> RobotFacts:
 def _drive(joint: Any) -> str:
     if joint.servo is not None:
         return f"servo {joint.servo.motor.name}"
+    if joint.drive is not None:
+        return f"drive {joint.drive.kind.name}"
     return f"{joint.law.law.name}, mode {int(joint.mode)}"
 
 

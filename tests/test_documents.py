@@ -77,6 +77,24 @@ def test_the_page_on_tasks_of_ones_own_runs_as_it_stands(tmp_path):
         run_python(build, tmp_path)
 
 
+def test_the_page_on_drives_runs_as_it_stands(tmp_path):
+    drive, use, stiff = blocks("docs/own-drive.md", "python")
+    (tmp_path / "mydrives.py").write_text(drive)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    # the loop and the back-EMF share the voltage: kp/(kp + kt) of 10 rad/s
+    speed = "data.joint('wheel').qvel[0]"
+    run_python(f"{use}\nassert abs({speed} - 10 * 3 / 3.5) < 0.01, {speed}", tmp_path, PYTHONPATH=path)
+    angle = "data.joint('shoulder').qpos[0]"
+    run_python(f"{stiff}\nassert abs({angle} - 10 * 9.81 * 0.3 / 5e4) < 1e-5, {angle}", tmp_path)
+    (config,) = blocks("docs/own-drive.md", "yaml")
+    (tmp_path / "joint.yaml").write_text(config)
+    build = (
+        "from omegaconf import OmegaConf; from pliant.conf.build import build; "
+        "joint = build(OmegaConf.load('joint.yaml').joint, 'joint'); assert joint.drive.parameters['kp'] == 3.0"
+    )
+    run_python(build, tmp_path, PLIANT_TARGETS="mydrives", PYTHONPATH=path)
+
+
 def test_the_page_on_servos_runs_as_it_stands(tmp_path):
     (use,) = blocks("docs/servos.md", "python")
     angle = "data.joint('femur').qpos[0]"

@@ -87,8 +87,11 @@ def complete(
     descriptions: Sequence[CompliantJoint],
     end_effector: str,
 ) -> RobotModel:
-    """Make the joints of a spec compliant and fuse parts that are fixed to each other into one body a link."""
+    """Make the joints of a spec compliant and fuse parts that are fixed to each other into one body a link.
+
+    The damping and friction of a joint that a servo drives are those of its gear, instead of the builder's.
+    """
     spec.fuse_static()
     for joint, description in zip(joints, descriptions, strict=True):
-        add_compliant_joint(spec, joint, description)
+        add_compliant_joint(spec, joint, description, replace=description.servo is not None)
     return RobotModel(name, spec, tuple(joints), {end_effector: end_effector})

@@ -19,9 +19,11 @@ from pliant.actuators import (
     Pivot,
     ServoDrive,
     add_compliant_joint,
+    find_drive,
     find_law,
 )
 from pliant.actuators.callbacks import suspended
+from pliant.actuators.modes import as_mode
 from pliant.actuators.servo import servo_named
 from pliant.envs.models.robot_model import RobotModel, Start
 from pliant.errors import (
@@ -73,8 +75,10 @@ def own_robot(
         name: of the robot; None: of the file.
         joints: what drives the joints, by name or pattern (`"*_knee"`); a later entry goes before an earlier one.
             `native`, `passive`, `ignore`; or a mapping: `{law: sea, k: 40, mode: 6}` with the law's parameters and
-            whatever else a `CompliantJoint` takes, `{servo: XL330/m6, p_gain: 400}`, `{mode: 0, torque_limit: 5}`.
-            Joints that nothing is said of are native if an actuator moves them, else passive.
+            whatever else a `CompliantJoint` takes, `{servo: XL330/m6, p_gain: 400}`, `{mode: 0, torque_limit: 5}`,
+            `{drive: position_loop, kp: 1e4}` with the drive's parameters. They take the place of what drives the
+            joint in the model; the armature, damping and friction of a servo that of the joint. Joints that
+            nothing is said of are native if an actuator moves them, else passive.
         end_effectors: names of sites, or other names for them (`{foot: toe}`).
         base: the body that floats; None: found by itself.
         force_torque: force-torque sensors, by name: the site each is at.
@@ -226,9 +230,7 @@ def _drive(spec: mujoco.MjSpec, joints: Mapping[str, Any], robot: str) -> tuple[
                 spec.delete(actuator)
         elif isinstance(entry, Mapping):
             description = joint_description(name, entry, _range(spec, joint))
-            for actuator in list(_actuators(spec, name)):
-                spec.delete(actuator)
-            add_compliant_joint(spec, name, description)
+            add_compliant_joint(spec, name, description, replace=True)
         elif entry not in (None, NATIVE):
             raise ConfigurationError(
                 f"joint {name!r}: {entry!r} does not say what drives it. Give {_choices()} or a mapping such as "
@@ -266,8 +268,9 @@ def joint_description(name: str, entry: Mapping[str, Any], limits: tuple[float, 
 
     Args:
         name: of the joint, for messages.
-        entry: `law`, `mode`, `servo`, parameters of the law by name or `set`, `torque_limit` of the motor, and
-            other fields of `CompliantJoint`; `motor`, `pid` and `pivot` as mappings of theirs.
+        entry: `law`, `mode`, `servo`, `drive`, parameters of the law by name or `set` and of the drive by name,
+            `torque_limit` of the motor, and other fields of `CompliantJoint`; `motor`, `pid` and `pivot` as
+            mappings of theirs.
         limits: the joint's range, the default of `position_range`.
 
     Raises:
@@ -277,11 +280,17 @@ def joint_description(name: str, entry: Mapping[str, Any], limits: tuple[float, 
     given = dict(entry)
     servo = given.pop("servo", None)
     mode = given.pop("mode", None)
-    rigid = servo is not None or ("law" not in given and mode in (0, 1, "link_torque", "link_position"))
+    drive = None if given.get("drive") is None else find_drive(str(given.pop("drive")))
+    if drive is not None and mode is None:
+        mode = drive.modes[-1]
+    rigid = servo is not None or (mode is not None and as_mode(mode).rigid)
     law = find_law(given.pop("law", "rigid" if rigid else "qbmove"))
     known = [parameter.name for parameter in law.parameters]
     values = {key: given.pop(key) for key in list(given) if key in known or key == "set"}
+    of_drive = [parameter.name for parameter in drive.parameters] if drive is not None else []
     settings: dict[str, Any] = {}
+    if drive is not None:
+        settings["drive"] = drive(**{key: given.pop(key) for key in of_drive if key in given})
     if limits is not None:
         settings["position_range"] = limits
     if servo is not None:
@@ -289,7 +298,7 @@ def joint_description(name: str, entry: Mapping[str, Any], limits: tuple[float, 
         settings["servo"] = ServoDrive(servo_named(str(servo)), **options)
         mode = Mode.LINK_POSITION if mode is None else mode
     motor = dict(given.pop("motor", {}))
-    if "torque_limit" in given:
+    if "torque_limit" in given:  # a drive's own is taken already
         motor["torque_limit"] = given.pop("torque_limit")
     for key, kind, part in (("motor", Motor, motor), ("pid", PID, given.pop("pid", {})), ("pivot", Pivot, {})):
         part = given.pop(key, part) or {}
@@ -299,7 +308,7 @@ def joint_description(name: str, entry: Mapping[str, Any], limits: tuple[float, 
                 if item not in allowed:
                     raise unknown_name(f"parameter of {key}", item, allowed, f"joint {name!r}")
             settings[key] = kind(**part)
-    allowed = [*_JOINT_FIELDS, *known, "set", "servo", *_SERVO_FIELDS, "torque_limit"]
+    allowed = [*_JOINT_FIELDS, *known, *of_drive, "set", "servo", *_SERVO_FIELDS, "torque_limit"]
     for key in given:
         if key not in _JOINT_FIELDS:
             raise unknown_name("entry", key, dict.fromkeys(allowed), f"joint {name!r}")

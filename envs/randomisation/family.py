@@ -8,21 +8,8 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from pliant.actuators import CompliantJoint, JointOnModel, Parameter, ServoDrive
-from pliant.actuators.bam import FRICTION_PARAMETERS
-from pliant.actuators.bam import MOTOR_PARAMETERS as SERVO_PARAMETERS
-from pliant.actuators.layout import (
-    EXPLICIT_STIFFNESS,
-    LAW_AT,
-    MOTOR_AT,
-    PID_AT,
-    SERVO_MOTOR_AT,
-    SUBSTEP,
-    TORQUE_LIMIT,
-)
-from pliant.actuators.motor import MOTOR_PARAMETERS
-from pliant.actuators.pid import PID_PARAMETERS
-from pliant.actuators.servo import DRAWN_PARAMETERS
+from pliant.actuators import CompliantJoint, Drive, JointOnModel, Parameter
+from pliant.actuators.layout import DRIVE_AT, EXPLICIT_STIFFNESS, LAW_AT, SUBSTEP
 from pliant.actuators.stability import check_stability, explicit_stiffness
 from pliant.envs.randomisation.distributions import Distribution, check_support
 from pliant.envs.randomisation.randomisation import Randomisation
@@ -89,7 +76,7 @@ class RobotFamily:
             randomisation: what differs.
 
         Raises:
-            UnknownNameError: a law, a motor or a position loop has no parameter of that name.
+            UnknownNameError: a law or a drive has no parameter of that name.
             OutOfBoundsError: a parameter could be drawn outside its bounds.
             StabilityError: the model's time step is too long for a robot that could be drawn.
         """
@@ -116,7 +103,7 @@ class RobotFamily:
         """Fields of the model that differ."""
         self._scaled = {field: getattr(model, field).copy() for n in self._numbers for field, _ in n.scaled}
         self.longest_delays: Array = model.actuator_delay.copy()
-        """Of each actuator's controls, s, (nu,)."""
+        """Of each actuator's controls, s, (actuators,)."""
         self._own_delay = self.longest_delays - self.extremes.command_delay
         if "command_delay" in self._drawn:
             self.fields += ("actuator_delay",)
@@ -207,33 +194,29 @@ def _frictions(
 def _drives(
     model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisation: Randomisation
 ) -> Iterator[_Number]:
-    """Springs, motors and position loops of the joints: numbers in their rows of `actuator_user`."""
+    """Springs and drives of the joints: numbers in their rows of `actuator_user`."""
     for joint in joints:
         law = joint.description.law.law
-        servo = joint.description.servo is not None
-        pid = PID_PARAMETERS if joint.description.pid is not None else ()
-        groups = (
-            (f"law {law.name!r}", law.parameters, LAW_AT, randomisation.law, ""),
-            ("motor", () if servo else MOTOR_PARAMETERS, MOTOR_AT, randomisation.motor, "motor_"),
-            ("PID", pid, PID_AT, randomisation.pid, ""),
-            ("servo", DRAWN_PARAMETERS if servo else (), SERVO_MOTOR_AT, randomisation.servo, "servo_"),
-        )
+        groups = [(f"law {law.name!r}", law.parameters, LAW_AT, randomisation.law, "")]
+        kinds = [drive.kind for drive in joint.description.drives[:1]]
+        what = f"drive {kinds[0].name!r}" if kinds else "ideal motor"
+        own = tuple(p for kind in kinds for p in kind.parameters)
+        groups.append((what, own, DRIVE_AT, randomisation.drive, "drive_"))
+        fixed = {name for kind in kinds for name in kind.fixed}
         actuator = joint.actuators[0]
         for owner, parameters, at, factors, prefix in groups:
-            known = {parameter.name: k for k, parameter in enumerate(parameters)}
+            places = {parameter.name: at + k for k, parameter in enumerate(parameters)}
+            known = {parameter.name: parameter for parameter in parameters if parameter.name not in fixed}
             for name, factor in factors.items():
                 if name not in known:
                     raise unknown_name("parameter", name, known, f"{owner} of joint {joint.name!r}")
-                columns = [at + known[name]]
-                if prefix == "motor_" and name == "torque_limit":
-                    columns.append(TORQUE_LIMIT)
-                base = float(model.actuator_user[actuator, columns[0]])
+                base = float(model.actuator_user[actuator, places[name]])
                 what = f"{owner} of joint {joint.name!r}: {name}"
                 if base == 0.0:
                     raise ConfigurationError(f"{what} is 0, which no factor changes; leave it out.")
-                _check_factor(what, factor, base, parameters[known[name]])
-                places = tuple(("actuator_user", (actuator, column)) for column in columns)
-                yield _Number(f"{joint.name}/{prefix}{name}", factor, base, places)
+                _check_factor(what, factor, base, known[name])
+                place = ("actuator_user", (actuator, places[name]))
+                yield _Number(f"{joint.name}/{prefix}{name}", factor, base, (place,))
 
 
 def _check_factor(what: str, factor: Distribution, base: float, parameter: Parameter) -> None:
@@ -251,7 +234,8 @@ def _prepare(model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisatio
         quickest.body_mass[:] *= lowest
         quickest.body_inertia[:] *= lowest
         mujoco.mj_setConst(quickest, mujoco.MjData(quickest))
-    descriptions = [_quickest(joint.description, randomisation) for joint in joints]
+    step = float(model.opt.timestep)
+    descriptions = [_quickest(joint.description, randomisation, step) for joint in joints]
     check_stability(quickest, [(j.name, d, j.joint) for j, d in zip(joints, descriptions, strict=True)])
     for joint, description in zip(joints, descriptions, strict=True):
         row = model.actuator_user[joint.actuators[0]]
@@ -260,10 +244,10 @@ def _prepare(model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisatio
             row[EXPLICIT_STIFFNESS] = explicit_stiffness(quickest, joint.joint)
 
 
-def _quickest(joint: CompliantJoint, randomisation: Randomisation) -> CompliantJoint:
-    """The joint with the stiffest spring, lightest motor and highest gains, its preset's range as it is.
+def _quickest(joint: CompliantJoint, randomisation: Randomisation, step: float) -> CompliantJoint:
+    """The joint that asks for the shortest step, its preset's range as it is.
 
-    A parameter at a time is set to the bound that makes the spring stiffer.
+    A parameter at a time is set to the bound that makes the spring stiffer or the drive quicker.
 
     Raises:
         OutOfBoundsError: a parameter that could be drawn does not allow the range of the preset.
@@ -274,28 +258,19 @@ def _quickest(joint: CompliantJoint, randomisation: Randomisation) -> CompliantJ
         values = joint.law.parameters
         bounds = [joint.law.law("default", **{**values, name: values[name] * bound}) for bound in factor.bounds]
         joint = max((replace(joint, law=law) for law in bounds), key=lambda candidate: candidate.stiffest)
-    motor = {
-        name: getattr(joint.motor, name) * factor.bounds[0 if name == "inertia" else 1]
-        for name, factor in randomisation.motor.items()
-    }
-    joint = replace(joint, motor=replace(joint.motor, **motor))
-    if joint.servo is not None:
-        return replace(joint, servo=_quickest_servo(joint.servo, randomisation.servo))
-    if joint.pid is None:
-        return joint
-    pid = {name: getattr(joint.pid, name) * factor.bounds[1] for name, factor in randomisation.pid.items()}
-    return replace(joint, pid=replace(joint.pid, **pid))
+    for name, factor in randomisation.drive.items():
+        drive = joint.drives[0]
+        drives = [drive.varied(**{name: drive.parameters[name] * bound}) for bound in factor.bounds]
+        joint = max((_driven(joint, drive) for drive in drives), key=lambda candidate: _haste(candidate, step))
+    return joint
 
 
-def _quickest_servo(drive: ServoDrive, factors: Mapping[str, Distribution]) -> ServoDrive:
-    """The stiffest servo that could be drawn, with a P gain where its loop is steepest."""
-    highest = {name: factor.bounds[0 if name == "resistance" else 1] for name, factor in factors.items()}
-    motor = drive.motor
-    names = [parameter.name for parameter in SERVO_PARAMETERS + FRICTION_PARAMETERS]
-    values = {
-        name: value * highest.get(name, 1.0)
-        for name, value in zip(names, motor.all_values, strict=True)
-        if name in motor.values
-    }
-    steepest = replace(motor, values=values, error_gain=drive.gain)
-    return ServoDrive(steepest, 1.0, drive.supply * highest.get("voltage", 1.0), drive.temperature)
+def _driven(joint: CompliantJoint, drive: Drive) -> CompliantJoint:
+    return replace(joint, drive=drive, pid=None, servo=None)
+
+
+def _haste(joint: CompliantJoint, step: float) -> tuple[float, float, float]:
+    """What orders joints by how short a time step they ask for: loop on the link, rotor, motor's own loop."""
+    drive = joint.drives[0]
+    on_link = drive.stiffness * step**2 + 2.0 * drive.damping * step
+    return on_link, 1.0 / drive.inertia, drive.pole(joint.stiffest)

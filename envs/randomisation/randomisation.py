@@ -29,12 +29,8 @@ class Randomisation:
     """Factor of the dry friction of each joint."""
     law: Mapping[str, Distribution] = field(default_factory=dict)
     """Factors of the springs, by the names of the law's parameters."""
-    motor: Mapping[str, Distribution] = field(default_factory=dict)
-    """Factors of the motors, by the names of `Motor`'s parameters."""
-    pid: Mapping[str, Distribution] = field(default_factory=dict)
-    """Factors of the position loop, by the names of `PID`'s parameters."""
-    servo: Mapping[str, Distribution] = field(default_factory=dict)
-    """Factors of the servos' motors and gears, by the names of `pliant.actuators.servo.DRAWN_PARAMETERS`."""
+    drive: Mapping[str, Distribution] = field(default_factory=dict)
+    """Factors of the drives (motor, position loop, servo), by the names of their parameters."""
     command_delay: Distribution | None = None
     """s, rounded to whole time steps of the model."""
     sensor_delay: Distribution | None = None

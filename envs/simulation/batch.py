@@ -8,11 +8,11 @@ from mujoco.batch import Batch, SimulationError
 from numpy.typing import NDArray
 
 from pliant.actuators import Backend, Mode, install
+from pliant.actuators.model import actuator_of_control
 from pliant.envs.randomisation.family import Conditions, Values
 from pliant.envs.simulation.lines import DelayLine, NoiseStreams
 from pliant.envs.simulation.native_readings import BatchSensors
 from pliant.envs.simulation.readings import diverged
-from pliant.envs.simulation.resting import resting_act
 from pliant.envs.simulation.simulated_robot import SimulatedRobot
 from pliant.envs.simulation.start import fill_histories
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
@@ -208,10 +208,10 @@ class SimulatedRobots:
                 continue
             first = joint.actuators[0]
             at, size = (int(a[first]) for a in (model.actuator_actadr, model.actuator_actnum))
-            rest = [self._rest_control[model.actuator_ctrladr[actuator]] for actuator in joint.actuators]
+            rest = [self._rest_control[control] for control in joint.controls]
             place = self.info.joints.index(joint.name)
             for i, position in zip(index.tolist(), positions[:, place].tolist(), strict=True):
-                act[i, at : at + size] = resting_act(joint.description, position, rest)
+                act[i, at : at + size] = joint.description.resting_act(position, rest)
 
     def _begin_lines(self, index: Index) -> None:
         """Let commands of robots be as if the resting one had always been in force."""
@@ -226,8 +226,9 @@ class SimulatedRobots:
     def _command_lag(self, delay: Array) -> NDArray[np.intp]:
         """Periods by which the control in force at the end of a period is older than the newest, (…, nu).
 
-        It is the one given a step before, or as many steps as the delay is long.
+        It is the one given a step before, or as many steps as the delay (of each actuator) is long.
         """
+        delay = delay[..., actuator_of_control(self.compiled.model)]
         steps = np.maximum(np.ceil(delay / float(self.compiled.model.opt.timestep) - 1e-6), 1.0)
         lag: NDArray[np.intp] = (np.ceil(steps / self.compiled.substeps) - 1.0).astype(np.intp)
-        return np.repeat(lag, self.compiled.model.actuator_ctrlnum, axis=-1)
+        return lag

@@ -14,8 +14,10 @@ from pliant.hardware.robot import Array, Channel
 _SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
 _TURN = 2.0 * math.pi
 _ON_JOINT = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+_ORIENTATION = int(mujoco.mjtTrn.mjTRN_SO3)
 _INPUTS = {"pos": "position", "vel": "velocity", "ff": "torque"}
 """MuJoCo's names of an actuator's inputs, as quantities of a column; others are taken as they are."""
+_QUATERNION = ("qw", "qx", "qy", "qz")
 
 
 class Column(NamedTuple):
@@ -28,13 +30,11 @@ class Column(NamedTuple):
     """Control for a command of one unit: a gear stands between an actuator and its joint."""
 
 
-def compliant_columns(model: mujoco.MjModel, joint: JointOnModel) -> list[Column]:
+def compliant_columns(joint: JointOnModel) -> list[Column]:
     """The references of a compliant joint."""
     return [
-        Column(
-            Channel(f"{joint.name}/{r.name}", r.unit, r.low, r.high, r.rest), int(model.actuator_ctrladr[a]), 1.0
-        )
-        for r, a in zip(joint.description.references(), joint.actuators, strict=True)
+        Column(Channel(f"{joint.name}/{r.name}", r.unit, r.low, r.high, r.rest), control, 1.0)
+        for r, control in zip(joint.references, joint.controls, strict=True)
     ]
 
 
@@ -95,11 +95,13 @@ def resting_controls(model: mujoco.MjModel, qpos: Array, keyframe: int | None) -
         return np.array(model.key_ctrl[keyframe])
     controls = np.zeros(model.nu)
     for actuator in range(len(model.actuator_trntype)):
-        if int(model.actuator_trntype[actuator]) in _ON_JOINT:
-            place = int(model.jnt_qposadr[int(model.actuator_trnid[actuator, 0])])
-            for k, (quantity, scale) in enumerate(_inputs(model, actuator)):
-                if quantity == "position":
-                    controls[int(model.actuator_ctrladr[actuator]) + k] = scale * float(qpos[place])
+        kind, target = int(model.actuator_trntype[actuator]), int(model.actuator_trnid[actuator, 0])
+        for k, (quantity, scale) in enumerate(_inputs(model, actuator)):
+            control = int(model.actuator_ctrladr[actuator]) + k
+            if kind in _ON_JOINT and quantity == "position":
+                controls[control] = scale * float(qpos[int(model.jnt_qposadr[target])])
+            elif kind == _ORIENTATION and quantity in _QUATERNION:
+                controls[control] = float(qpos[int(model.jnt_qposadr[target]) + _QUATERNION.index(quantity)])
     return controls
 
 
@@ -156,6 +158,8 @@ def _bounds(
         low, high = (check_bounds(f"range of {column!r}", bound, -1e12, 1e12) for bound in ranges[column])
     elif model.actuator_ctrllimited[control]:
         low, high = sorted(float(bound) / scale for bound in model.actuator_ctrlrange[control])
+    elif quantity in _QUATERNION:
+        low, high = -1.0, 1.0
     elif quantity == "position" and joint >= 0:
         low, high = model.jnt_range[joint].tolist() if model.jnt_limited[joint] else (-_TURN, _TURN)
     elif quantity == "torque" and joint >= 0 and model.jnt_actfrclimited[joint]:

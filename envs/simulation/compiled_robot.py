@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.actuators import Backend, JointOnModel, compile_model, compliant_joints, prepare_model
-from pliant.actuators.joint import TEXT_PREFIX
+from pliant.actuators.mounting import TEXT_PREFIX
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.randomisation.family import Conditions, RobotFamily, extremes
 from pliant.envs.randomisation.randomisation import Randomisation
@@ -170,7 +170,7 @@ def _columns(
     columns: list[Column] = []
     for name in robot.joints:
         if name in compliant:
-            columns += compliant_columns(model, compliant[name])
+            columns += compliant_columns(compliant[name])
         for actuator in native.get(name, ()):
             columns += native_columns(model, actuator, rest, robot.ranges)
     for actuator in others:

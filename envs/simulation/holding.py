@@ -14,14 +14,14 @@ A drive at rest carries the load of its link, L = g(q): its weight, and what pas
 
 from collections.abc import Sequence
 from functools import partial
+from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.actuators import CompliantJoint, Mode
-from pliant.actuators.layout import SERVO_SIZE
-from pliant.actuators.servo_kernel import servo_motor_torque
+from pliant.actuators import CompliantJoint, Drive, Mode
+from pliant.actuators.drives.link_pid import link_pid
 from pliant.controllers.checks import finite_array
 from pliant.controllers.trajectories import check_range
 from pliant.envs.simulation.compiled_robot import CompiledRobot
@@ -97,8 +97,7 @@ def resting_command(robot: CompiledRobot, position: ArrayLike, columns: Sequence
         joint = compliant[name]
         own = [k for k, channel in enumerate(info.command) if channel.name.rpartition("/")[0] == name]
         channel = info.command[column]
-        row = model.actuator_user[joint.actuators[0]].tolist()
-        settled = partial(_settled_torque, joint.description, row, angle, load, command[own], own.index(column))
+        settled = partial(_settled_torque, joint.description, angle, load, command[own], own.index(column))
         least, most = sorted((settled(channel.low), settled(channel.high)))
         if not least <= load <= most:
             held = "".join(
@@ -148,7 +147,6 @@ def link_ranges(robot: CompiledRobot) -> tuple[Array, Array]:
 
 def _settled_torque(
     joint: CompliantJoint,
-    row: Sequence[float],
     position: float,
     load: float,
     references: Array,
@@ -161,7 +159,24 @@ def _settled_torque(
     if joint.mode is Mode.LINK_TORQUE:
         return float(given[0])
     if joint.mode is Mode.LINK_POSITION:
-        if joint.servo is not None:
-            return servo_motor_torque(row, position, 0.0, given[0], [0.0] * SERVO_SIZE)
-        return loop_torque(joint, given[0] - position, integral_torque(joint.pid, load))
+        drive = joint.drives[0]
+        if drive.kind is link_pid:
+            return loop_torque(joint, given[0] - position, integral_torque(joint.pid, load))
+        return _resting_torque(drive, position, given[0])
     return joint.law.torque(position, *settled_motors(joint, position, given))
+
+
+def _resting_torque(drive: Drive, position: float, target: float) -> float:
+    """Torque of a drive on a resting link, N·m, without the friction of its gear."""
+    if drive.affine is not None:
+        return drive.affine.stiffness * (target - position)
+    function = drive.kind.effort or drive.kind.torque
+    assert function is not None
+    known = {
+        **drive.parameters,
+        **dict.fromkeys(drive.kind.state, 0.0),
+        "q": position,
+        "dq": 0.0,
+        "target": target,
+    }
+    return float(function(*(known[name] for name in signature(function).parameters)))

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from pliant.actuators import JointOnModel, kernel, native
 from pliant.actuators.cache import numba_cache
 from pliant.actuators.layout import MOTORS, SIGNALS
-from pliant.actuators.native_access import doubles, find_law
+from pliant.actuators.native_access import doubles, find_drives, find_law
+from pliant.actuators.python_backend import torque_bounds
 from pliant.envs.simulation.readings import WARNINGS, collect
 from pliant.envs.simulation.signals import Readings
 from pliant.hardware.robot import Array
@@ -110,6 +111,7 @@ class BatchSensors:
         self.read = partial(
             compiled_reader(read_batch),
             _places(batch.model, joints),
+            np.array([torque_bounds(batch.model, joint.joint) for joint in joints]).reshape(-1, 2),
             rows.ctypes.data,
             rows.strides[0] if parameters is not None else 0,
             rows.strides[1],
@@ -128,24 +130,19 @@ class BatchSensors:
 
 
 def _places(model: mujoco.MjModel, joints: Sequence[JointOnModel]) -> NDArray[np.int64]:
-    """Per joint its first actuator, then where its control, angle, speed and activations are, (joints, 5)."""
+    """Per joint its first actuator, and where its angle, speed, activations and controls are, (joints, 6)."""
     rows = []
     for joint in joints:
         first = joint.actuators[0]
-        rows.append(
-            (
-                first,
-                int(model.actuator_ctrladr[first]),
-                int(model.jnt_qposadr[joint.joint]),
-                int(model.jnt_dofadr[joint.joint]),
-                max(int(model.actuator_actadr[first]), 0),
-            )
-        )
-    return np.array(rows, dtype=np.int64).reshape(-1, 5)
+        link = int(model.jnt_qposadr[joint.joint]), int(model.jnt_dofadr[joint.joint])
+        activation = max(int(model.actuator_actadr[first]), 0)
+        rows.append((first, *link, activation, joint.controls[0], joint.controls[-1]))
+    return np.array(rows, dtype=np.int64).reshape(-1, 6)
 
 
 def read_batch(
     places: NDArray[np.int64],
+    bounds: Array,
     parameters: int,
     simulation_stride: int,
     row_stride: int,
@@ -165,7 +162,8 @@ def read_batch(
     """Compute the joints' signals from the state of simulations and collect what is measured.
 
     Args:
-        places: per joint, see `_places`, (joints, 5).
+        places: per joint, see `_places`, (joints, 6).
+        bounds: torques that the joints let through, N·m, (joints, 2).
         parameters: address of the rows of `actuator_user`.
         simulation_stride: bytes from a simulation's rows to those of the next, 0 if they share them.
         row_stride: bytes from an actuator's row to the next.
@@ -187,15 +185,20 @@ def read_batch(
     for s in which:
         for j in range(joints):
             p = doubles(parameters + s * simulation_stride + places[j, 0] * row_stride)
-            second = control[s, places[j, 1] + 1] if p[MOTORS] == 2.0 else 0.0
+            second = control[s, places[j, 5]] if p[MOTORS] == 2.0 else 0.0
+            _, drive, second_drive = find_drives(p)
             kernel.joint_signals(
                 find_law(p),
+                drive,
+                second_drive,
                 p,
-                qpos[s, places[j, 2]],
-                qvel[s, places[j, 3]],
-                control[s, places[j, 1]],
+                qpos[s, places[j, 1]],
+                qvel[s, places[j, 2]],
+                control[s, places[j, 4]],
                 second,
-                doubles(act + s * act_stride + 8 * places[j, 4]),
+                doubles(act + s * act_stride + 8 * places[j, 3]),
+                bounds[j, 0],
+                bounds[j, 1],
                 doubles(signals.ctypes.data + 8 * _SIGNALS * j),
             )
         sound[s] = collect_measured(signals, qpos[s], qvel[s], sensordata[s], source, index, counts[s], values[s])

@@ -18,7 +18,8 @@ import mujoco
 import numpy as np
 
 from pliant.actuators import CompliantJoint, JointOnModel, Mode
-from pliant.actuators.layout import ANCHOR, ANGLE, INTEGRAL, MOTOR_SIZE
+from pliant.actuators.drives.link_pid import link_pid
+from pliant.actuators.drives.motor_pid import motor_pid
 from pliant.actuators.pid import PID
 from pliant.hardware.robot import Array
 
@@ -38,31 +39,12 @@ def joint_loads(model: mujoco.MjModel, qpos: Array) -> Array:
     return np.array(data.qfrc_bias - data.qfrc_passive)
 
 
-def resting_motors(joint: CompliantJoint, position: float, references: Sequence[float]) -> tuple[float, ...]:
-    """Angles (a pivot's position) of a joint's motors at rest, one per motor, rad (m).
-
-    In modes 5 and 6 they are the references, through the law's map in mode 6. In mode 4 the references are
-    torques: the motors stand where the springs carry no load, a pivot at its reference.
-
-    Args:
-        joint: an elastic joint.
-        position: link angle, rad.
-        references: what the joint is given.
-    """
-    first, second = (*references, 0.0)[:2]
-    if joint.mode is Mode.MOTOR_TORQUES:
-        first, second = joint.law.references(position, second if joint.law.law.pivot else 0.0)
-    elif joint.mode.maps_references:
-        first, second = joint.law.references(first, second)
-    return (first, second)[: joint.motors]
-
-
 def settled_motors(joint: CompliantJoint, position: float, references: Sequence[float]) -> tuple[float, ...]:
     """Angles at which a joint's motors come to rest under the load of their springs, rad (m); see the module.
 
-    Arguments as of `resting_motors`. A motor that nothing balances has wound its spring up.
+    Arguments as of `CompliantJoint.resting_motors`. A motor that nothing balances has wound its spring up.
     """
-    motors = list(resting_motors(joint, position, references))
+    motors = list(joint.resting_motors(position, references))
     if not joint.mode.has_motors:
         return tuple(motors)
     wanted = references if joint.mode is Mode.MOTOR_TORQUES else tuple(motors)
@@ -82,23 +64,25 @@ def resting_act(
         joint: the joint.
         position: link angle, rad.
         references: what the joint is given.
-        load: torque that the drive carries, N·m: motors and integrals as they settle under it; None: motors as in
-            `resting_motors`, as if their springs did not pull at them.
+        load: torque that the drive carries, N·m: motors and integrals as they settle under it; None: motors at
+            their references, as if their springs did not pull at them.
     """
-    act = np.zeros(joint.act_size)
+    act = np.array(joint.resting_act(position, references))
+    if load is None:
+        return act
     if not joint.mode.has_motors:
-        if load is not None and joint.mode is Mode.LINK_POSITION and joint.servo is None:
+        if joint.drives and joint.drives[0].kind is link_pid:
             act[0] = integral_torque(joint.pid, load)
         return act
-    place = resting_motors if load is None else settled_motors
-    motors = place(joint, position, references)
+    motors = settled_motors(joint, position, references)
     springs = joint.law.torques(position, *motors)
-    for motor, angle in enumerate(motors):
-        at = motor * MOTOR_SIZE
-        act[at + ANGLE] = angle
-        if not (motor == 1 and joint.law.law.pivot):
-            act[at + ANCHOR] = angle
-            act[at + INTEGRAL] = 0.0 if load is None else integral_torque(joint.pid, springs[motor])
+    at = 0
+    for drive, size, angle, spring in zip(joint.drives, joint.state_sizes, motors, springs, strict=False):
+        state = drive.resting(angle)
+        act[at : at + len(state)] = state
+        if drive.kind is motor_pid:
+            act[at + drive.kind.state.index("integral")] = integral_torque(joint.pid, spring)
+        at += size
     return act
 
 
@@ -123,7 +107,7 @@ def put_at_rest(
         joints: its compliant joints.
         settled: whether motors stand where they carry their loads, instead of at their references.
     """
-    for actuator in range(len(model.actuator_trntype)):
+    for actuator in range(model.nactuator):
         _rest_native(model, data, actuator)
     loads = joint_loads(model, data.qpos) if settled else None
     for joint in joints:
@@ -132,9 +116,9 @@ def put_at_rest(
         if size:
             position = float(data.qpos[model.jnt_qposadr[joint.joint]])
             load = None if loads is None else float(loads[model.jnt_dofadr[joint.joint]])
-            references = [float(data.ctrl[model.actuator_ctrladr[actuator]]) for actuator in joint.actuators]
+            references = data.ctrl[list(joint.controls)].tolist()
             data.act[at : at + size] = resting_act(joint.description, position, references, load)
-    for actuator in range(len(model.actuator_trntype)):
+    for actuator in range(model.nactuator):
         samples = int(model.actuator_history[actuator, 0])
         if samples:
             first, size = int(model.actuator_ctrladr[actuator]), int(model.actuator_ctrlnum[actuator])

@@ -144,7 +144,7 @@ def _control_in_force(model: mujoco.MjModel, joint: JointOnModel, run: OpenLoop,
 
     What acts then is what was given in the step before, or a delay of n steps earlier.
     """
-    controls = [int(model.actuator_ctrladr[actuator]) for actuator in joint.actuators]
+    controls = list(joint.controls)
     delay = float(model.actuator_delay[joint.actuators[0]]) / float(model.opt.timestep)
     steps = max(math.ceil(delay - 1e-6), 1)
     period = (np.arange(len(run.control) + 1) * substeps - steps) // substeps

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.actuators.law import plain_functions
+from pliant.actuators.identity import plain_functions
 from pliant.envs import compiled
 from pliant.envs.tasks.term import Term
 from pliant.errors import ConfigurationError

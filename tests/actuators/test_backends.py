@@ -61,7 +61,7 @@ def zoo_spec(integrator: str, delay: int) -> mujoco.MjSpec:
             pid=None if servo else pid, servo=SERVOS.get(servo),
             preset_range=(0.0, 0.02) if law == "awas2" else None,
         )  # fmt: skip
-        add_compliant_joint(spec, name, joint)
+        add_compliant_joint(spec, name, joint, replace=servo is not None)  # a servo brings its own damping
     return spec
 
 
@@ -142,19 +142,28 @@ def interpreted_callbacks(monkeypatch):
         out = (ctypes.c_double * 2)()
         return law_function(function)(x, y, z, p, out), out[0], out[1]
 
+    drive_function = ctypes.CFUNCTYPE(
+        ctypes.c_double, ctypes.c_int64, *9 * [ctypes.c_double], double_pointer, ctypes.c_int64, double_pointer,
+        ctypes.c_int64, double_pointer, double_pointer,
+    )  # fmt: skip
+
+    def call_drive(function, *arguments):
+        return drive_function(function)(*arguments)
+
     access = {
         "doubles": lambda address: ctypes.cast(address, double_pointer),
         "int64_at": lambda address: ctypes.c_int64.from_address(address).value,
         "int32_at": lambda address: ctypes.c_int32.from_address(address).value,
         "int8_at": lambda address: ctypes.c_int8.from_address(address).value,
         "call_law": call_law,
+        "call_drive": call_drive,
         "_read_control": read_control,
         "_table_address": lambda: native_access.law_table.ctypes.data,
     }
     for module in (native, native_access):
         for name, function in access.items():
             monkeypatch.setattr(module, name, function, raising=False)
-    for name in ("spring_torques", "spring_stiffness", "map_references"):
+    for name in ("spring_torques", "spring_stiffness", "map_references", "call_drive"):
         typed = getattr(native, f"_{name}")
         monkeypatch.setattr(kernel, name, lambda *a, typed=typed: typed(*a)(*a))
     return native._act_dyn, native._act_bias
@@ -206,8 +215,11 @@ def test_the_compiled_readers_source_is_plain_code_that_python_can_run(interpret
             )
         ]  # fmt: skip
         row, q, dq, control, act = (array.ctypes.data for array in arrays)
+        bounds = np.array([-np.inf, np.inf])
         out = np.zeros(len(line))
-        native._trace_joint(row, 1, q, dq, control, len(joint.actuators), act, len(arrays[-1]), out.ctypes.data)
+        native._trace_joint(
+            row, 1, q, dq, control, len(joint.actuators), act, len(arrays[-1]), bounds.ctypes.data, out.ctypes.data
+        )
         assert out.tobytes() == line.tobytes()
 
 

@@ -144,7 +144,10 @@ def test_a_law_of_the_users_own_is_found_missing_or_changed(pendulum, tmp_path):
     )
     load = "import sys; from pliant.actuators import load_model; load_model(sys.argv[1], 'python')"
     law_file.write_text(LAW_FILE.format(**LAW))
-    on_path = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    on_path = {
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     done = elsewhere(save, model_file, pendulum().to_xml(), **on_path)
     assert done.returncode == 0, done.stderr
     assert elsewhere(load, model_file, **on_path).returncode == 0

@@ -253,7 +253,7 @@ def test_a_time_step_that_it_could_not_take_is_refused(pendulum):
 
 def test_a_cold_servo_is_stiffer_and_bounds_the_time_step_sooner():
     warm, cold = (ServoDrive("XL330/m1", 400, temperature=t) for t in (25.0, 0.0))
-    assert cold.stiffness / warm.stiffness == pytest.approx(warm.values[12] / cold.values[12])
+    assert cold.stiffness / warm.stiffness == pytest.approx(warm.resistance / cold.resistance)
     assert cold.stiffness > 1.3 * warm.stiffness
     assert cold.damping > 1.3 * warm.damping
 

@@ -190,9 +190,10 @@ except ConfigurationError as error:
     print(error)
 print(current_backend())
 """
+    folder = str(Path(laws.__file__).parent)
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(laws.__file__).parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     torque, error, backend = done.stdout.splitlines()

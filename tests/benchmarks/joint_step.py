@@ -52,7 +52,8 @@ def servos(joints: int) -> mujoco.MjModel:
     spec = chain(joints)
     drive = ServoDrive("XL330/m6", p_gain=400)
     for i in range(joints):
-        add_compliant_joint(spec, f"j{i}", CompliantJoint("rigid", "link_position", servo=drive))
+        joint = CompliantJoint("rigid", "link_position", servo=drive)
+        add_compliant_joint(spec, f"j{i}", joint, replace=True)  # a gear brings its own damping
     return compile_model(spec)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pliant.actuators import CompliantJoint, ServoDrive, StabilityError, add_compliant_joint, compile_model
 from pliant.actuators.ax12a import AX12A
-from pliant.actuators.layout import SERVO_FRICTION_AT, SERVO_MOTOR_AT
+from pliant.actuators.layout import DRIVE_AT
 from pliant.envs import SimulatedRobot
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.randomisation import Choice, Randomisation, Uniform
@@ -63,9 +63,9 @@ def test_masses_and_delays_may_vary_but_a_servo_has_no_pid_that_could():
         robot.send([0.3])
         assert set(robot.parameters) == {"pendulum/mass", "command_delay"}
     with pytest.raises(UnknownNameError, match="inertia"):
-        SimulatedRobot(rig1(SERVO), 0.02, randomisation=Randomisation(motor={"inertia": Uniform(0.5, 2.0)}))
+        SimulatedRobot(rig1(SERVO), 0.02, randomisation=Randomisation(drive={"inertia": Uniform(0.5, 2.0)}))
     with pytest.raises(UnknownNameError, match="kp"):
-        SimulatedRobot(rig1(SERVO), 0.02, randomisation=Randomisation(pid={"kp": Uniform(0.5, 2.0)}))
+        SimulatedRobot(rig1(SERVO), 0.02, randomisation=Randomisation(drive={"kp": Uniform(0.5, 2.0)}))
 
 
 def test_what_is_no_randomisation_is_refused():
@@ -74,13 +74,15 @@ def test_what_is_no_randomisation_is_refused():
 
 
 def test_motor_and_gear_may_vary_and_are_what_the_servo_moves_by():
-    varied = Randomisation(servo={"kt": Uniform(0.8, 1.2), "kc": Uniform(0.5, 3.0), "voltage": Choice([0.5])})
+    varied = Randomisation(drive={"kt": Uniform(0.8, 1.2), "kc": Uniform(0.5, 3.0), "voltage": Choice([0.5])})
     with SimulatedRobot(rig1(SERVO), 0.02, randomisation=varied, seed=3) as robot:
         read = robot.parameters
-        kt, supply = robot.model.actuator_user[0, SERVO_MOTOR_AT + 1], robot.model.actuator_user[0, SERVO_MOTOR_AT]
-        assert read["joint/servo_kt"] == kt != SERVO.servo.motor.values["kt"]
-        assert read["joint/servo_voltage"] == supply == 3.7
-        assert read["joint/servo_kc"] == robot.model.actuator_user[0, SERVO_FRICTION_AT + 1]
+        names = list(SERVO.drives[0].parameters)
+        row = robot.model.actuator_user[0, DRIVE_AT:]
+        kt, supply, dry = (row[names.index(name)] for name in ("kt", "voltage", "kc"))
+        assert read["joint/drive_kt"] == kt != SERVO.servo.motor.values["kt"]
+        assert read["joint/drive_voltage"] == supply == 3.7
+        assert read["joint/drive_kc"] == dry
         for _ in range(4):
             robot.send([1.2])
         weak = robot.read().position[0]
@@ -109,7 +111,7 @@ def test_motor_and_gear_may_vary_and_are_what_the_servo_moves_by():
 def test_servos_that_could_be_drawn_are_checked_beforehand(joint, drawn, error, message):
     model = rig1(joint, timestep=2e-3)
     with pytest.raises(error, match=message):
-        SimulatedRobot(model, 0.02, randomisation=Randomisation(servo=drawn))
+        SimulatedRobot(model, 0.02, randomisation=Randomisation(drive=drawn))
 
 
 def test_it_can_stand_in_a_scene_with_contacts():

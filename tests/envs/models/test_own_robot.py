@@ -58,6 +58,21 @@ def test_few_lines_make_a_robot_of_a_file(tmp_path):
         assert np.isfinite(robot.read().signals).all()
 
 
+def test_a_joint_may_be_driven_by_any_drive_by_its_name(tmp_path):
+    arm = {"hip": {"drive": "position_loop", "kp": 2e3, "torque_limit": 300.0}, "knee": {"law": "sea", "mode": 5}}
+    with SimulatedRobot(own_robot(write(tmp_path), tmp_path, joints=arm), 0.01) as robot:
+        hip = robot.compiled.joints[0].description
+        assert hip.drive.parameters["kp"] == 2e3
+        assert column(robot, "hip/position").high == pytest.approx(np.pi / 2)
+        for _ in range(100):
+            robot.send([0.3, *robot.info.rest[1:]])
+        assert robot.read().position[0] == pytest.approx(0.3, abs=0.01)
+    with pytest.raises(UnknownNameError, match=r"drive 'position_lop'.*position_loop"):
+        own_robot(write(tmp_path), tmp_path, joints={"hip": {"drive": "position_lop"}})
+    with pytest.raises(UnknownNameError, match="kq"):
+        own_robot(write(tmp_path), tmp_path, joints={"hip": {"drive": "position_loop", "kq": 1.0}})
+
+
 def test_degrees_of_the_file_are_radians_of_the_robot_and_it_starts_within_its_ranges(tmp_path):
     model = own_robot(write(tmp_path), tmp_path, joints={"*": {"law": "sea", "k": 40.0, "mode": 3}})
     robot = SimulatedRobot(model, 0.01)

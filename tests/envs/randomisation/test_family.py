@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from pliant.actuators import CompliantJoint, Motor, StabilityError, find_law
-from pliant.actuators.layout import LAW_AT, MOTOR_AT, PID_AT, SUBSTEP, TORQUE_LIMIT
+from pliant.actuators.layout import DRIVE_AT, LAW_AT, SUBSTEP
 from pliant.envs import SimulatedRobot
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.models.rig1 import rig1
@@ -29,8 +29,7 @@ def test_every_name_is_recorded_with_the_value_that_is_in_the_model():
         damping=Uniform(0.5, 2.0),
         friction=Uniform(0.5, 2.0),
         law={"k1": Uniform(0.8, 1.2)},
-        motor={"torque_limit": Uniform(0.5, 1.0)},
-        pid={"kp": Uniform(0.5, 1.5)},
+        drive={"torque_limit": Uniform(0.5, 1.0), "kp": Uniform(0.5, 1.5)},
     )
     model, nominal = robot.model, {f: getattr(robot.model, f).copy() for f in ("body_mass", "body_inertia")}
     robot.connect()
@@ -41,8 +40,8 @@ def test_every_name_is_recorded_with_the_value_that_is_in_the_model():
         assert read[f"{name}/damping"] == model.dof_damping[dof]
         assert read[f"{name}/friction"] == model.dof_frictionloss[dof]
         assert read[f"{name}/k1"] == row[name][LAW_AT]
-        assert read[f"{name}/kp"] == row[name][PID_AT]
-        assert read[f"{name}/motor_torque_limit"] == row[name][MOTOR_AT + 2] == row[name][TORQUE_LIMIT]
+        assert read[f"{name}/drive_kp"] == row[name][DRIVE_AT + 6]
+        assert read[f"{name}/drive_torque_limit"] == row[name][DRIVE_AT + 2]
         body = f"link{number + 1}"
         assert read[f"{body}/mass"] == model.body(body).mass[0]
         growth = model.body(body).mass[0] / nominal["body_mass"][model.body(body).id]
@@ -120,10 +119,12 @@ def test_delays_and_noise_take_the_place_of_the_robots_own():
 def test_names_that_a_joint_does_not_have_are_refused():
     with pytest.raises(UnknownNameError, match=r"'k' in law 'qbmove' of joint 'shoulder'.*Valid: k1, a1"):
         arm(law={"k": fixed(1.0)})
-    with pytest.raises(UnknownNameError, match=r"'inertias' in motor of joint 'shoulder'.*Did you mean 'inertia'"):
-        arm(motor={"inertias": fixed(1.0)})
-    with pytest.raises(UnknownNameError, match="'k_p' in PID of joint 'shoulder'"):
-        arm(pid={"k_p": fixed(1.0)})
+    with pytest.raises(
+        UnknownNameError, match=r"'inertias' in drive 'motor_pid' of joint 'shoulder'.*Did you mean 'inertia'"
+    ):
+        arm(drive={"inertias": fixed(1.0)})
+    with pytest.raises(UnknownNameError, match="'k_p' in drive 'motor_pid' of joint 'shoulder'"):
+        arm(drive={"k_p": fixed(1.0)})
 
 
 def test_values_that_could_leave_their_bounds_are_refused():
@@ -131,8 +132,8 @@ def test_values_that_could_leave_their_bounds_are_refused():
         arm(law={"max_deflection": Uniform(0.9, 3.0)})
     with pytest.raises(OutOfBoundsError, match="preset range"):
         arm(law={"max_deflection": Uniform(0.5, 1.0)})
-    with pytest.raises(OutOfBoundsError, match="motor of joint 'shoulder': inertia, factor"):
-        arm(motor={"inertia": Uniform(-1.0, 1.0)})
+    with pytest.raises(OutOfBoundsError, match="drive 'motor_pid' of joint 'shoulder': inertia, factor"):
+        arm(drive={"inertia": Uniform(-1.0, 1.0)})
 
 
 def test_a_robot_that_the_time_step_could_not_carry_is_refused_beforehand():
@@ -146,6 +147,6 @@ def test_a_robot_that_the_time_step_could_not_carry_is_refused_beforehand():
 
 def test_the_family_takes_the_substeps_of_its_quickest_member():
     joint = CompliantJoint(find_law("sea")(k=20.0), 6, motor=Motor(inertia=1e-4))
-    plain, lighter = arm(joint=joint), arm(joint=joint, motor={"inertia": Uniform(0.25, 1.0)})
+    plain, lighter = arm(joint=joint), arm(joint=joint, drive={"inertia": Uniform(0.25, 1.0)})
     shares = [robot.model.actuator_user[0, SUBSTEP] for robot in (plain, lighter)]
     assert shares[1] == pytest.approx(shares[0] / 2)

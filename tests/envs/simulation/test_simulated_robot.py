@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pliant.actuators import CompliantJoint, uninstall
-from pliant.actuators.layout import LAW_AT, TORQUE_LIMIT
+from pliant.actuators.layout import DRIVE_AT, LAW_AT
 from pliant.envs.models.arm2 import arm2, arm2_joints
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.models.robot_model import RobotModel
@@ -486,7 +486,7 @@ def test_a_run_that_diverges_is_nan_from_there_on(autoreset, substeps):
 
 def test_a_divergence_in_the_very_last_step_is_seen(rig):
     robot = rig(law="rigid", mode=0, period=1e-3)
-    robot.model.actuator_user[0][TORQUE_LIMIT] = 1e12
+    robot.model.actuator_user[0][DRIVE_AT] = 1e12  # its largest torque
     robot.model.actuator_ctrlrange[0] = -1e12, 1e12
     robot._low[:], robot._high[:] = -1e12, 1e12
     assert np.isnan(robot.rollout([[1e12]]).position[1]).all()
