@@ -402,5 +402,5 @@ def from_description(description: Mapping[str, Any], where: str) -> CompliantJoi
         raise FileFormatError(f"{where}: the description of the joint is damaged ({error})") from error
     except PliantError:
         raise
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise FileFormatError(f"{where}: the description of the joint is damaged ({error!r}).") from error

@@ -184,6 +184,8 @@ def damaged(pendulum, change) -> mujoco.MjModel:
         (lambda d: "null", "'hinge': the description of the joint is damaged"),
         (lambda d: {k: v for k, v in d.items() if k != "law"}, r"damaged \(KeyError\('law'\)\)"),
         (lambda d: {**d, "mode": "six"}, "the description of the joint is damaged.*six"),
+        (lambda d: {**d, "mode": float("inf")}, "the description of the joint is damaged.*infinity"),
+        (lambda d: {**d, "drives": [1.0]}, "the description of the joint is damaged"),
         (lambda d: {**d, "pid": {**d["pid"], "kp": "much"}}, "the description of the joint is damaged.*much"),
         (lambda d: {**d, "motor": {"weight": 1.0}}, "the description of the joint is damaged.*weight"),
         (lambda d: {**d, "position_range": [1.0]}, "the description of the joint is damaged"),
