@@ -298,7 +298,8 @@ def test_its_stiffness_bounds_the_time_step(drives, pendulum):
             "has 33 parameters; at most 32",
         ),
         (lambda: find_drive("pliant.actuators:PID"), ConfigurationError, "is a type, not a drive"),
-        (lambda: find_drive("nowhere"), ConfigurationError, "cannot be imported"),
+        (lambda: find_drive("nowhere"), UnknownNameError, "position_loop"),
+        (lambda: find_drive("nowhere:at_all"), ConfigurationError, "cannot be imported"),
         (lambda: position_loop(kq=1.0), UnknownNameError, "Did you mean 'kp' or 'kd'|Valid: kp"),
         (lambda: position_loop(kp=-1.0), OutOfBoundsError, "drive 'position_loop': kp"),
         (
