@@ -561,7 +561,8 @@ def test_after_a_stop_from_another_thread_nothing_more_is_sent(bench):
         assert failures
         assert "may not move: stopped" in failures[0]
         assert [e for e in list(bench.bus.journal)[returned:] if e.register == "goal_position"] == []
-        assert bench.registers("bus_watchdog") == [0, 0]
+        # Disarmed; or run out by itself, where a busy computer kept a servo waiting.
+        assert set(bench.registers("bus_watchdog")) <= {0, -1}
         robot.close()
 
 
