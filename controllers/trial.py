@@ -17,7 +17,7 @@ def joint_columns(info: RobotInfo, names: Sequence[str] | None = None) -> tuple[
         names: one column per joint, in the order of the joints; None: the first column of each joint.
 
     Raises:
-        UnknownNameError: the robot has no such column, or none for a joint.
+        UnknownNameError: the robot has no such column.
         ConfigurationError: not one column per joint.
     """
     available = info.command_names
@@ -25,7 +25,10 @@ def joint_columns(info: RobotInfo, names: Sequence[str] | None = None) -> tuple[
         firsts = [next((c for c in available if c.startswith(f"{joint}/")), None) for joint in info.joints]
         for joint, first in zip(info.joints, firsts, strict=True):
             if first is None:
-                raise unknown_name("command column of joint", joint, available, f"robot {info.name!r}")
+                raise ConfigurationError(
+                    f"joint {joint!r} of robot {info.name!r} has no command column, so nothing is learned "
+                    f"for it; there are {', '.join(available) or 'none'}. Drive it, or ignore it."
+                )
         names = [name for name in firsts if name is not None]
     for name in names:
         if name not in available:

@@ -13,6 +13,7 @@ from pliant.envs.emulators.dynamixel.plant import Plant
 from pliant.envs.emulators.dynamixel.process import EmulatedBus
 from pliant.envs.emulators.dynamixel.robot_plant import RobotPlant, RobotServo
 from pliant.envs.emulators.dynamixel.servo import ServoSettings
+from pliant.errors import ConfigurationError, check_bounds
 from pliant.hardware.dynamixel.config import DynamixelConfig, DynamixelJoint, ServoMount
 from pliant.hardware.dynamixel.robot import DynamixelRobot
 from pliant.hardware.robot import Robot
@@ -20,6 +21,9 @@ from pliant.hardware.timing import StepClock
 
 _PATIENCE = 0.5
 """How long the driver waits for an answer of a bus in lock step, s: physics may keep it waiting."""
+
+_SUPPLY = 12.0
+"""What most servos are fed with, V."""
 
 
 class EmulatedRobot(DynamixelRobot):
@@ -41,10 +45,11 @@ class EmulatedRobot(DynamixelRobot):
         lock_step: whether time passes with the bus only.
         latency: time from the end of a status on the wire until the computer has it, s; real time only.
         goal_delay: time from the end of a goal on the wire until the servos act on it, s.
-        supply: voltage of the supply, V.
+        supply: voltage of the supply, V; None: 12, or what the servos take where that is another.
 
     Raises:
         UnknownNameError: the machine lacks a column, motor or joint that a servo belongs to.
+        ConfigurationError: no one supply suits the servos, and none is given.
     """
 
     def __init__(
@@ -55,7 +60,7 @@ class EmulatedRobot(DynamixelRobot):
         lock_step: bool = True,
         latency: float = 0.0,
         goal_delay: float = 0.0,
-        supply: float = 12.0,
+        supply: float | None = None,
     ) -> None:
         folder = "" if config.port else tempfile.mkdtemp(prefix="pliant-")
         config = replace(config, port=config.port or str(Path(folder) / "bus"))
@@ -67,7 +72,7 @@ class EmulatedRobot(DynamixelRobot):
             goal_delay=goal_delay,
         )
         """The emulated bus."""
-        self.plant: Callable[[], Plant] = partial(RobotPlant, machine, servo_map(config), supply)
+        self.plant: Callable[[], Plant] = partial(RobotPlant, machine, servo_map(config), _supply(config, supply))
         """Makes what is behind it."""
         self.machine = EmulatedBus(config.port, self.settings, self.plant)
         """The running machine, and what can be done to it: faults, unplugging, power."""
@@ -102,6 +107,21 @@ def _servo(mount: ServoMount, baud_rate: int) -> ServoSettings:
     if mount.table.protocol == 2:
         registers["homing_offset"] = mount.homing_offset
     return ServoSettings(mount.servo, mount.model, baud_rate, registers)
+
+
+def _supply(config: DynamixelConfig, given: float | None) -> float:
+    """The voltage given, or one within the limits of every servo's memory, V."""
+    if given is not None:
+        return check_bounds("supply", given, 0.0, 60.0, "V")
+    limits = {}
+    for mount in config.mounts():
+        low, high = (mount.table.registers[f"{end}_voltage_limit"] for end in ("min", "max"))
+        limits[mount.model] = ((low.initial or 0) * low.scale, (high.initial or 0) * high.scale)
+    lowest, highest = max(low for low, _ in limits.values()), min(high for _, high in limits.values())
+    if lowest > highest:
+        ranges = ", ".join(f"{model} {low:g} to {high:g} V" for model, (low, high) in limits.items())
+        raise ConfigurationError(f"no one supply suits these servos ({ranges}); say which: hardware.supply=12.")
+    return _SUPPLY if lowest <= _SUPPLY <= highest else (lowest + highest) / 2.0
 
 
 def servo_map(config: DynamixelConfig) -> dict[int, RobotServo]:

@@ -32,7 +32,7 @@ def show(facts: RobotFacts, console: Console) -> None:
         f"a command every {info.period:g} s, physics every {facts.timestep:g} s",
         highlight=False,
     )
-    joints = Table("joint", "range", "driven by", "inertia", "gravity", "largest stiffness", box=None)
+    joints = Table("joint", "range", "driven by", "inertia", "gravity", "stiffness a step carries", box=None)
     for joint in facts.joints:
         length, inertia, force = ("m", "kg", "N") if joint.kind == "slide" else ("rad", "kg·m²", "N·m")
         joints.add_row(

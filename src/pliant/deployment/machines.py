@@ -51,7 +51,7 @@ def _emulated(description: RobotDescription, config: DictConfig) -> Robot:
         lock_step=bool(hardware.lock_step),
         latency=float(hardware.latency),
         goal_delay=float(hardware.goal_delay),
-        supply=float(hardware.supply),
+        supply=None if hardware.supply is None else float(hardware.supply),
     )
 
 
