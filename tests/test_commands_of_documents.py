@@ -10,6 +10,7 @@ from omegaconf import OmegaConf
 from tests.test_documents import ROOT, blocks
 
 from pliant.scripts import bus, reproduce, view
+from pliant.scripts import list as listing
 from pliant.scripts.main import verbs
 from pliant.training.run_settings import bare_word, settings
 
@@ -71,6 +72,8 @@ def check(verb, arguments):
     if verb == "bus":
         action, *rest = arguments
         bus.parse(action, rest, bus._ACTIONS[action][1])
+    elif verb == "list":
+        assert set(arguments) <= set(listing._LISTS)
     elif verb not in _OWN_FORM and arguments != ["--help"]:
         plain = [word for word in arguments if word not in ("--multirun", "-m")]
         for plugin in ("ray", "submitit_slurm", "submitit_local", "joblib"):
@@ -109,3 +112,10 @@ def test_every_command_shown_composes(command):
 def test_commands_are_found_on_pages_and_in_helps():
     assert len(SHOWN) > 100
     assert {verb for one in SHOWN for verb in one.values[0][:1]} >= set(verbs()) - {"list"}
+
+
+def test_lists_that_pages_and_settings_name_are_there():
+    files = [*(ROOT / page for page in PAGES), *(ROOT / "conf").rglob("*.yaml")]
+    named = {name for file in files for name in re.findall(r"pliant list (\w+)", file.read_text())}
+    assert named
+    assert named <= set(listing._LISTS)

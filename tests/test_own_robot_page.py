@@ -1,9 +1,11 @@
 """The page on a robot of one's own: its files, its commands in order, with small budgets, and its code."""
 
+import re
 import shlex
 
 import pytest
-from tests.test_documents import blocks
+import yaml
+from tests.test_documents import ROOT, blocks, run_python
 
 PAGE = "docs/own-robot.md"
 SMALL = {
@@ -57,3 +59,15 @@ def test_the_code_of_the_page_runs(folder, capsys):
     exec(code, scope)
     assert "('shoulder/equilibrium', 'shoulder/preset', 'elbow/position')" in capsys.readouterr().out
     assert scope["many"].reset(seed=0)[0].shape == (16, 10)
+
+
+@pytest.mark.parametrize(("page", "module"), [("docs/own-law.md", "mylaws"), ("docs/own-drive.md", "mydrives")])
+def test_what_is_ones_own_may_drive_a_joint_of_the_file(folder, page, module):
+    """The line that the page shows, of a joint of this page's arm."""
+    (folder / f"{module}.py").write_text(blocks(page, "python")[0])
+    (line,) = re.findall(r"`(joints: \{.*\})`", (ROOT / page).read_text())
+    (entry,) = yaml.safe_load(line)["joints"].values()
+    (folder / "own.yaml").write_text(yaml.safe_dump({"model": "arm.xml", "joints": {"elbow": entry}}))
+    code = "from pliant.envs import describe; print(*describe('own.yaml').simulated().info.command_names)"
+    column = "elbow/equilibrium" if module == "mylaws" else "elbow/velocity"
+    assert run_python(code, folder).strip() == column
