@@ -8,6 +8,7 @@ there.
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -22,6 +23,10 @@ LEARNED = (
 )
 """What a policy's file may name as parts of its environment: nothing there writes or runs a file."""
 _TRUSTED = ("pliant", "stable_baselines3", "sb3_contrib", "torch.nn", "torch.optim", "hydra.utils.get_class")
+
+
+_NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+"""`module:name`, as laws, drives and terms of one's own are named."""
 
 
 def build(config: Any, what: str, trust: Sequence[str] = _TRUSTED, **overrides: Any) -> Any:
@@ -42,15 +47,9 @@ def build(config: Any, what: str, trust: Sequence[str] = _TRUSTED, **overrides: 
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    trusted = (*trust, *filter(None, os.environ.get("PLIANT_TARGETS", "").split(",")))
     try:
         plain = OmegaConf.to_container(config, resolve=True) if OmegaConf.is_config(config) else config
-        for target in _targets(plain):
-            if not _trusted(target, trusted):
-                raise ConfigurationError(
-                    f"configuration of {what}: target {target!r} is of no trusted package ({', '.join(trusted)}). "
-                    "If you trust it, add its package to the environment variable PLIANT_TARGETS."
-                )
+        trusted = check_trusted(plain, what, trust)
         with _execution_whitelist(trusted):
             return instantiate(config, _convert_="all", **overrides)
     except (InstantiationException, OmegaConfBaseException) as error:
@@ -63,6 +62,27 @@ def build(config: Any, what: str, trust: Sequence[str] = _TRUSTED, **overrides: 
         raise ConfigurationError(f"configuration of {what}: {' '.join(reason)}") from error
 
 
+def check_trusted(settings: Any, what: str, trust: Sequence[str] = _TRUSTED) -> tuple[str, ...]:
+    """Return the packages that are trusted, if nothing that plain settings name is of another.
+
+    Args:
+        settings: nested mappings and lists: their `_target_`, and what is named by import path (`mylaws:cubic`).
+        what: what they are of, for the message.
+        trust: packages and modules, beside those of PLIANT_TARGETS.
+
+    Raises:
+        ConfigurationError: something is of no trusted package. It has not been imported.
+    """
+    trusted = (*trust, *filter(None, os.environ.get("PLIANT_TARGETS", "").split(",")))
+    for target in _targets(settings):
+        if not _trusted(target, trusted):
+            raise ConfigurationError(
+                f"configuration of {what}: target {target!r} is of no trusted package ({', '.join(trusted)}). "
+                "If you trust it, add its package to the environment variable PLIANT_TARGETS."
+            )
+    return trusted
+
+
 def _trusted(target: str, trusted: Sequence[str]) -> bool:
     """Whether a target is defined in trusted packages; what does not exist is left to Hydra."""
     from hydra.utils import get_object
@@ -71,25 +91,31 @@ def _trusted(target: str, trusted: Sequence[str]) -> bool:
     if target.partition(".")[0] not in top:
         return False
     try:
-        home = getattr(get_object(target), "__module__", None) or ""
+        found = get_object(target)
+        home = getattr(found, "__module__", None) or ""
+        source = getattr(found, "source", None)  # of a law or drive: the module that made it
+        if isinstance(source, str) and _NAMED.fullmatch(source):
+            home = source.partition(":")[0]
     except Exception:  # importing may fail in any way; building it will say how
         home = target
     return any(home == name or home.startswith(f"{name}.") or target == name for name in trusted)
 
 
 def _targets(node: Any) -> Iterator[str]:
-    """Every `_target_` in nested settings, and every term of a task that is named by its import path."""
+    """Every `_target_` in nested settings, every term that is an import path, and whatever reads `module:name`."""
     if isinstance(node, dict):
         if "_target_" in node:
             yield str(node["_target_"])
         term = node.get("term")
-        if isinstance(term, str) and ("." in term or ":" in term):
-            yield term.replace(":", ".")
+        if isinstance(term, str) and "." in term and ":" not in term:
+            yield term
         for value in node.values():
             yield from _targets(value)
     elif isinstance(node, list):
         for value in node:
             yield from _targets(value)
+    elif isinstance(node, str) and _NAMED.fullmatch(node):
+        yield node.replace(":", ".")
 
 
 def _execution_whitelist(trusted: Sequence[str]) -> AbstractContextManager[Any]:

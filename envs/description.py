@@ -19,7 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pliant.conf.build import LEARNED, build
+from pliant.conf.build import LEARNED, build, check_trusted
 from pliant.envs.models.own_robot import own_robot
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.simulation.signals import Sensing
@@ -158,6 +158,7 @@ def _from_settings(settings: Mapping[str, Any]) -> RobotDescription:
             if key not in (*_COMMON, *_OWN):
                 raise unknown_name("entry", key, (*_COMMON, *_OWN), "the robot's description")
         own = {key: value for key, value in given.items() if key in _OWN}
+        _check_joints(own.get("joints", {}))
         model = own_robot(model, given.get("folder", "."), **own)
     elif isinstance(model, Mapping):
         model = build(model, "robot.model", LEARNED)
@@ -170,6 +171,14 @@ def _from_settings(settings: Mapping[str, Any]) -> RobotDescription:
     if not isinstance(simulation, Mapping):
         raise ConfigurationError(f"robot: simulation is {simulation!r}; options of a simulated robot are needed.")
     return RobotDescription(model, period, dict(simulation), given.get("machine"))
+
+
+def _check_joints(joints: Any) -> None:
+    """Raise `ConfigurationError` unless this says joint by joint what drives it, with code of trusted packages."""
+    if not isinstance(joints, Mapping):
+        raise ConfigurationError(f"the robot's joints are {joints!r}; `NAME: native` and the like are needed.")
+    drives = [{"law": entry} if isinstance(entry, str) else entry for entry in joints.values()]
+    check_trusted(drives, "robot.joints", LEARNED)
 
 
 def _sensing(name: str, how: Any) -> Sensing:

@@ -78,7 +78,28 @@ def environments(console: Console) -> None:
     console.print(table)
 
 
-_LISTS = {"laws": laws, "modes": modes, "servos": servos, "configs": configs, "environments": environments}
+def robots(console: Console) -> None:
+    """Robots that come with Pliant; `pliant robot NAME` tells more of one."""
+    from pliant.envs.description import describe, robot_names
+
+    table = Table(
+        "robot", "joints", "commands", "period (s)", title="Robots (or a file of yours: robot=./leg.yaml)"
+    )
+    for name in robot_names():
+        description = describe(name)
+        info = description.simulated().info
+        table.add_row(name, str(len(info.joints)), ", ".join(info.command_names), f"{info.period:g}")
+    console.print(table)
+
+
+_LISTS = {
+    "robots": robots,
+    "laws": laws,
+    "modes": modes,
+    "servos": servos,
+    "configs": configs,
+    "environments": environments,
+}
 
 
 def main() -> None:

@@ -49,24 +49,3 @@ def verb(tmp_path, monkeypatch, capfd):
 @pytest.fixture
 def root():
     return Path(__file__).parents[1]
-
-
-@pytest.fixture
-def verb(tmp_path, monkeypatch, capfd):
-    """Runs a verb in this process, in a folder of its own; returns exit status, output and error output."""
-
-    def run(name, *arguments):
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", [f"pliant {name}", *map(str, arguments)])
-        module = importlib.import_module(f"pliant.scripts.{name}")
-        capfd.readouterr()
-        try:
-            module.main()
-            status = 0
-        except SystemExit as exit_:
-            status = exit_.code
-        out, err = capfd.readouterr()
-        assert "Traceback" not in err
-        return status, out, err
-
-    return run

@@ -57,10 +57,10 @@ def own_robot(
     *,
     name: str | None = None,
     joints: Mapping[str, Any] | None = None,
-    end_effectors: Mapping[str, str] | Sequence[str] = (),
+    end_effectors: Mapping[str, str] | Sequence[str] | str = (),
     base: str | None = None,
     force_torque: Mapping[str, str] | None = None,
-    signals: Sequence[str] = (),
+    signals: Sequence[str] | str = (),
     start: str | Mapping[str, Any] | None = None,
     ranges: Mapping[str, Sequence[float]] | None = None,
     gravity_compensation: bool | Sequence[str] = False,
@@ -107,18 +107,31 @@ def own_robot(
         spec.option.integrator = _INTEGRATORS[integrator]
     names = _drive(spec, joints or {}, title)
     _compensate(spec, gravity_compensation, title)
-    sites = {site: site for site in end_effectors} if not isinstance(end_effectors, Mapping) else end_effectors
+    if not isinstance(end_effectors, Mapping):
+        end_effectors = {site: site for site in _several(end_effectors)}
     return RobotModel(
         name=title,
         spec=spec,
         joints=names,
-        end_effectors=dict(sites),
+        end_effectors=dict(end_effectors),
         base=floating_base(spec) if base is None else base,
         force_torque=dict(force_torque or {}),
-        signals=tuple(signals),
+        signals=_several(signals),
         start=_start(start, title),
-        ranges={column: (float(low), float(high)) for column, (low, high) in (ranges or {}).items()},
+        ranges={column: _pair(f"range of {column!r}", bounds) for column, bounds in (ranges or {}).items()},
     )
+
+
+def _several(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Names that are given as a list, or one that is given by itself."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _pair(what: str, bounds: object) -> tuple[float, float]:
+    if not isinstance(bounds, Sequence) or isinstance(bounds, str) or len(bounds) != 2:
+        raise ConfigurationError(f"{what} is {bounds!r}; [low, high] is needed.")
+    low, high = (check_bounds(what, bound, -1e12, 1e12) for bound in bounds)
+    return low, high
 
 
 def model_file(model: str, folder: Path) -> Path:

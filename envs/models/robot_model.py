@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import mujoco
 
+from pliant.errors import ConfigurationError, check_bounds
 from pliant.hardware.robot import Array
 
 
@@ -25,6 +26,18 @@ class Start:
     """Lower or lift a floating base until the robot just touches what is below it."""
     settle: float = 0.0
     """For how long the robot then stands with its resting command until it is taken as it stands, s."""
+
+    def __post_init__(self) -> None:
+        """Raise `OutOfBoundsError` or `ConfigurationError` for what is no number or no yes or no."""
+        if not isinstance(self.joints, Mapping):
+            raise ConfigurationError(
+                f"start: joints are {self.joints!r}; angles by joint are needed: {{elbow: 0.3}}."
+            )
+        for name, angle in self.joints.items():
+            check_bounds(f"start of joint {name!r}", angle, -1e6, 1e6)
+        if not isinstance(self.on_floor, bool):
+            raise ConfigurationError(f"start: on_floor is {self.on_floor!r}; true or false is needed.")
+        check_bounds("start: settle", self.settle, 0.0, 1e3, "s")
 
 
 @dataclass(frozen=True)

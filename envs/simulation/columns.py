@@ -30,11 +30,14 @@ class Column(NamedTuple):
     """Control for a command of one unit: a gear stands between an actuator and its joint."""
 
 
-def compliant_columns(joint: JointOnModel) -> list[Column]:
-    """The references of a compliant joint."""
+def compliant_columns(joint: JointOnModel, position: float) -> list[Column]:
+    """The references of a compliant joint, resting where they hold it at its position at the start (rad, m)."""
+    resting = joint.description.holding(position)
     return [
-        Column(Channel(f"{joint.name}/{r.name}", r.unit, r.low, r.high, r.rest), control, 1.0)
-        for r, control in zip(joint.references, joint.controls, strict=True)
+        Column(
+            Channel(f"{joint.name}/{r.name}", r.unit, r.low, r.high, min(max(rest, r.low), r.high)), control, 1.0
+        )
+        for r, control, rest in zip(joint.references, joint.controls, resting, strict=True)
     ]
 
 

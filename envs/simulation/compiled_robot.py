@@ -115,7 +115,7 @@ def compile_robot(
     family = RobotFamily(model, joints, period, conditions, varied)
     readings = Readings(model, robot, joints, chosen, told)
     qpos, keyframe = starting_state(model, robot)
-    columns = _columns(model, robot, joints, resting_controls(model, qpos, keyframe))
+    columns = _columns(model, robot, joints, qpos, resting_controls(model, qpos, keyframe))
     if robot.start.settle:
         held = np.zeros(model.nu)
         for column in columns:
@@ -161,7 +161,7 @@ def _compliant(model: mujoco.MjModel, names: Sequence[str]) -> tuple[JointOnMode
 
 
 def _columns(
-    model: mujoco.MjModel, robot: RobotModel, joints: Sequence[JointOnModel], rest: Array
+    model: mujoco.MjModel, robot: RobotModel, joints: Sequence[JointOnModel], qpos: Array, rest: Array
 ) -> list[Column]:
     """Columns of the joints in the robot's order, then of actuators that act on no joint of the robot."""
     compliant = {joint.name: joint for joint in joints}
@@ -170,7 +170,7 @@ def _columns(
     columns: list[Column] = []
     for name in robot.joints:
         if name in compliant:
-            columns += compliant_columns(compliant[name])
+            columns += compliant_columns(compliant[name], float(qpos[int(model.joint(name).qposadr[0])]))
         for actuator in native.get(name, ()):
             columns += native_columns(model, actuator, rest, robot.ranges)
     for actuator in others:

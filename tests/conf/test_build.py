@@ -2,8 +2,9 @@ import pytest
 from hydra import compose, initialize_config_module
 from omegaconf import OmegaConf
 
-from pliant.conf.build import build
+from pliant.conf.build import LEARNED, build
 from pliant.controllers import MinimumJerk
+from pliant.envs import describe
 from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError
 
 
@@ -43,3 +44,26 @@ def test_every_choice_of_the_learning_configuration_builds(trajectory, ilc):
         config = compose("ilc", overrides=[f"trajectory={trajectory}", f"ilc={ilc}"])
     assert build(config.trajectory, "trajectory").joints == 2
     assert build(config.ilc, "ilc").initial([[0.0, 0.0]]).shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"_target_": "pliant.actuators.CompliantJoint", "law": "evil:spring", "mode": 3},
+        {"_target_": "pliant.actuators.laws.find_law", "name": "evil:spring"},
+        {"_target_": "pliant.envs.tasks.make", "terms": [{"term": "evil:spring"}]},
+    ],
+)
+def test_what_is_named_by_module_and_name_is_not_even_imported(settings, tmp_path, monkeypatch):
+    (tmp_path / "evil.py").write_text("raise SystemExit('run')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"'evil\.spring' is of no trusted package"):
+        build(settings, "robot", LEARNED)
+
+
+def test_a_robots_file_runs_no_code(tmp_path, monkeypatch):
+    (tmp_path / "evil.py").write_text("raise SystemExit('run')")
+    monkeypatch.syspath_prepend(tmp_path)
+    for entry in ("evil:spring", {"law": "evil:spring"}, {"drive": "evil:spring"}):
+        with pytest.raises(ConfigurationError, match=r"'evil\.spring' is of no trusted package"):
+            describe({"model": "leg.xml", "folder": str(tmp_path), "joints": {"*": entry}})

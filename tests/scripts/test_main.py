@@ -41,7 +41,7 @@ def test_lists_show_what_there_is(pliant, what):
 def test_an_unknown_list_is_refused(pliant):
     done = pliant("list", "law")
     assert done.returncode == 2
-    assert "unknown list 'law'; choose from laws" in done.stderr
+    assert "unknown list 'law'; choose from robots, laws" in done.stderr
 
 
 def test_importing_the_package_brings_nothing_heavy():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.envs import SimulatedRobot
+from pliant.envs import SimulatedRobot, describe
 from pliant.envs.models.own_robot import own_robot
 from pliant.errors import (
     ConfigurationError,
@@ -71,6 +71,39 @@ def test_a_joint_may_be_driven_by_any_drive_by_its_name(tmp_path):
         own_robot(write(tmp_path), tmp_path, joints={"hip": {"drive": "position_lop"}})
     with pytest.raises(UnknownNameError, match="kq"):
         own_robot(write(tmp_path), tmp_path, joints={"hip": {"drive": "position_loop", "kq": 1.0}})
+
+
+def test_the_resting_command_holds_the_robot_where_it_starts(tmp_path):
+    soft = {"hip": {"law": "sea", "k": 40.0, "mode": 3}, "knee": {"drive": "position_loop", "kp": 2e3}}
+    start = {"joints": {"hip": 0.4, "knee": 0.7}}
+    model = own_robot(write(tmp_path), tmp_path, joints=soft, start=start, gravity_compensation=True)
+    with SimulatedRobot(model, 0.01) as robot:
+        assert robot.info.rest == pytest.approx([0.4, 0.7])
+        for _ in range(50):
+            robot.send(robot.info.rest)
+        assert robot.read().position[:2] == pytest.approx([0.4, 0.7], abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "expected"),
+    [
+        ({"joints": ["hip"]}, ConfigurationError, "joints are"),
+        ({"ranges": {"hip/torque": 3}}, ConfigurationError, r"range of 'hip/torque' is 3; \[low, high\]"),
+        ({"start": {"on_floor": 3}}, ConfigurationError, "on_floor is 3; true or false"),
+        ({"start": {"settle": "x"}}, OutOfBoundsError, "settle is 'x'; a number"),
+        ({"start": {"joints": {"hip": "a"}}}, OutOfBoundsError, "start of joint 'hip' is 'a'"),
+        ({"start": {"joints": 3}}, ConfigurationError, "angles by joint are needed"),
+    ],
+)
+def test_what_has_a_wrong_type_is_explained(tmp_path, settings, error, expected):
+    with pytest.raises(error, match=expected):
+        describe({"model": write(tmp_path), "folder": str(tmp_path), **settings})
+
+
+def test_one_name_is_a_list_of_one(tmp_path):
+    model = own_robot(write(tmp_path), tmp_path, end_effectors="toe", signals="imu_gyro")
+    assert model.end_effectors == {"toe": "toe"}
+    assert model.signals == ("imu_gyro",)
 
 
 def test_degrees_of_the_file_are_radians_of_the_robot_and_it_starts_within_its_ranges(tmp_path):
