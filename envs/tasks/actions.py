@@ -180,16 +180,16 @@ class Controlled:
     """The controllers of n episodes, each a copy, and what they are told."""
 
     def __init__(self, action: ActionOnRobot, info: RobotInfo, n: int) -> None:
-        assert action.act is not None
-        self._act, self._info = action.act, info
+        self._info = info
         self._controllers = [copy.deepcopy(action.controller) for _ in range(n)]
         ends = np.cumsum([len(info.joints)] * len(PER_JOINT) + [len(info.motors)] * len(PER_MOTOR)).tolist()
         self._parts = [slice(a, b) for a, b in zip([0, *ends], [*ends, len(info.signals)], strict=True)]
 
-    def act(self, i: int, step: int, action: Array, signals: Array, command: Array) -> None:
+    def act(self, act: Act, i: int, step: int, action: Array, signals: Array, command: Array) -> None:
         """Replace the command in force of episode i, (columns,), by the next one.
 
         Args:
+            act: how an action uses its controller.
             i: which.
             step: periods since it began; the controller is reset at 0.
             action: (actions,).
@@ -202,7 +202,7 @@ class Controlled:
         state = State._make((t, *parts[:-1], command.copy(), parts[-1]))
         if step == 0:
             controller.reset(state)
-        self._act(controller, action, state, t, command)
+        act(controller, action, state, t, command)
 
 
 def find_columns(commanded: Names | None, info: RobotInfo) -> list[int]:
