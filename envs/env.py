@@ -6,16 +6,17 @@ from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import gymnasium
+import mujoco
 import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.controllers.checks import positive
-from pliant.envs.rendering import RENDER_MODES, RobotView
+from pliant.envs.rendering import RENDER_MODES, Drawable, RobotView
 from pliant.envs.tasks.kinematics import Kinematics
 from pliant.envs.tasks.row import VERDICT
 from pliant.envs.tasks.task import Observation, Task
-from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError
+from pliant.errors import ConfigurationError, MissingAttributeError, OutOfBoundsError, RobotError, ShapeError
 from pliant.hardware.robot import Array, Robot, State
 
 _VIEWS = ("_action", "_command", "_signals", "_observation", "_outcome", "_read")
@@ -117,6 +118,38 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self._going = False
         """Whether an episode is going on."""
         self._look()
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """MuJoCo's model of a simulated robot, to be read.
+
+        It is the one that is simulated: what is written into it changes the robot, until a reset draws it anew.
+
+        Raises:
+            MissingAttributeError: the robot is not simulated by MuJoCo.
+        """
+        return self._drawable.model
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """MuJoCo's data of a simulated robot, to be read: positions and velocities as they are now.
+
+        What MuJoCo derives of them (`xpos`, `site_xpos`, forces) is one physics step older; `mujoco.mj_forward`
+        on a copy, `copy.copy(env.data)`, brings it up to date and leaves the episode alone.
+
+        Raises:
+            MissingAttributeError: the robot is not simulated by MuJoCo.
+        """
+        return self._drawable.data
+
+    @property
+    def _drawable(self) -> Drawable:
+        if not isinstance(self.robot, Drawable):
+            raise MissingAttributeError(
+                f"robot {self.robot.info.name!r} is not simulated by MuJoCo, so its environment has no model and "
+                "no data; what it measures is in env.unwrapped.robot.read()."
+            )
+        return self.robot
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
