@@ -107,7 +107,7 @@ class SimulatedRobot(Robot):
             command_delay: s; a whole multiple of the model's time step.
             sensor_delay: s; a whole multiple of the period.
             signals: what is read besides what the model says, as `RobotModel.signals`.
-            sensing: how well signals are measured, by name or pattern (`*/position`).
+            sensing: how well signals are measured, by name or glob (`*/position`).
             randomisation: what is drawn anew at every reset; see `parameters`.
             seed: of noise and randomisation; None for another run every time.
             backend: see `pliant.actuators.install`.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.controllers.checks import finite_array, positive
-from pliant.envs.tasks.selection import Names, matches
+from pliant.envs.selection import Names, matches
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.robot import PER_JOINT, PER_MOTOR, Array, Channel, RobotInfo, State
 
