@@ -12,6 +12,7 @@ import pytest
 from tests.envs.simulation.robots import ROBOTS
 
 import pliant.envs
+from pliant.controllers import Controller
 from pliant.envs import PliantEnv, Reach, ReachPose, Sensing
 from pliant.envs.fronts import robot_env, robot_envs
 from pliant.envs.randomisation import Choice, Randomisation, Uniform
@@ -24,7 +25,7 @@ from pliant.hardware.wrapper import RobotWrapper
 VARIED = Randomisation(mass=Uniform(0.9, 1.1), command_delay=Choice([0.0, 0.02]), sensor_delay=Choice([0.0, 0.04]))
 
 
-class Sway:
+class Sway(Controller):
     """A controller with a memory: a command of its own that grows with every period."""
 
     def __init__(self, columns: int) -> None:
