@@ -6,17 +6,21 @@ from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import gymnasium
+import mujoco
 import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.controllers.checks import positive
-from pliant.envs.rendering import RENDER_MODES, RobotView
+from pliant.envs.rendering import RENDER_MODES, Drawable, RobotView
 from pliant.envs.tasks.kinematics import Kinematics
 from pliant.envs.tasks.row import VERDICT
 from pliant.envs.tasks.task import Observation, Task
-from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError
+from pliant.errors import ConfigurationError, MissingAttributeError, OutOfBoundsError, RobotError, ShapeError
 from pliant.hardware.robot import Array, Robot, State
+
+_VIEWS = ("_action", "_command", "_signals", "_observation", "_outcome", "_read")
+"""Attributes that look into an environment's own episode, which a copy must find anew in its own."""
 
 
 @runtime_checkable
@@ -66,6 +70,9 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
     `reset` puts a simulated robot where the task begins. Another robot is commanded to rest for `settle`
     seconds: place a safety layer before it that walks there slowly. The same seed gives the same episodes on a
     simulated robot.
+
+    `copy.deepcopy` and `pickle` give an environment that goes on, to the last bit, as this one, also in the midst
+    of an episode; of a robot that is not simulated they raise `ConfigurationError`.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 50}  # noqa: RUF012
@@ -108,14 +115,41 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self._settling = math.ceil(positive("settle", settle, "s") / robot.info.period)
         self._terms = [f"reward_{term}" for term in self.task.terms]
         self._episodes = self.task.episodes(1)
-        self._action, self._command = self._episodes.action[0], self._episodes.command[0]
-        self._signals = self._episodes.signals[0]
-        self._read: Callable[[], None] = self._read_state
-        if isinstance(robot, Instrumented):
-            self._read = partial(robot.read_into, self._signals, self._command)
-        self._observation, self._outcome = self._episodes.observation[0], self._episodes.outcome[0]
         self._going = False
         """Whether an episode is going on."""
+        self._look()
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """MuJoCo's model of a simulated robot, to be read.
+
+        It is the one that is simulated: what is written into it changes the robot, until a reset draws it anew.
+
+        Raises:
+            MissingAttributeError: the robot is not simulated by MuJoCo.
+        """
+        return self._drawable.model
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """MuJoCo's data of a simulated robot, to be read: positions and velocities as they are now.
+
+        What MuJoCo derives of them (`xpos`, `site_xpos`, forces) is one physics step older; `mujoco.mj_forward`
+        on a copy, `copy.copy(env.data)`, brings it up to date and leaves the episode alone.
+
+        Raises:
+            MissingAttributeError: the robot is not simulated by MuJoCo.
+        """
+        return self._drawable.data
+
+    @property
+    def _drawable(self) -> Drawable:
+        if not isinstance(self.robot, Drawable):
+            raise MissingAttributeError(
+                f"robot {self.robot.info.name!r} is not simulated by MuJoCo, so its environment has no model and "
+                "no data; what it measures is in env.unwrapped.robot.read()."
+            )
+        return self.robot
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -200,6 +234,27 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         finally:
             if self._view is not None:
                 self._view.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        if not isinstance(self.robot, Resettable):
+            raise ConfigurationError(
+                f"robot {self.robot.info.name!r} is not simulated, so its environment cannot be copied or "
+                "pickled: there is one such machine."
+            )
+        return {name: value for name, value in vars(self).items() if name not in _VIEWS}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._look()
+
+    def _look(self) -> None:
+        """Find the episode's arrays, and how the robot is read into them."""
+        one = self._episodes
+        self._action, self._command, self._signals = one.action[0], one.command[0], one.signals[0]
+        self._observation, self._outcome = one.observation[0], one.outcome[0]
+        self._read: Callable[[], None] = self._read_state
+        if isinstance(self.robot, Instrumented):
+            self._read = partial(self.robot.read_into, self._signals, self._command)
 
     def _place(self, position: Array | None) -> None:
         """Bring the robot to the start of an episode."""

@@ -95,6 +95,10 @@ class OffscreenRenderer:
         image: NDArray[np.uint8] = self._renderer.render()
         return image
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies get: an OpenGL context belongs to one renderer, so that each opens its own."""
+        return {**vars(self), "_renderer": None}
+
     def close(self) -> None:
         """Release the OpenGL context. Safe to call twice."""
         if self._renderer is not None:
@@ -147,6 +151,10 @@ class Window:
         now = time.monotonic()
         time.sleep(max(self._due - now, 0.0))
         self._due = max(self._due, now) + self._period
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies get: a window of their own, once they are shown."""
+        return {**vars(self), "_viewer": None}
 
     def close(self) -> None:
         """Close the window. Safe to call twice."""

@@ -4,6 +4,7 @@ A simulated robot (`pliant.envs`) and a driver on a real bus are equals behind i
 environments know nothing else. Angles rad, torques N·m, time s.
 """
 
+import copy
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -176,6 +177,10 @@ class State(NamedTuple):
         """All that was read, (…, signals), in the order of `RobotInfo.signals`."""
         return np.concatenate([*self[1:9], self.sensors], axis=-1)
 
+    def copy(self) -> "State":
+        """Return the same state with arrays of its own."""
+        return State(*map(copy.copy, self))
+
 
 class Robot(ABC):
     """A robot as everything above it sees it.
@@ -200,7 +205,7 @@ class Robot(ABC):
 
     @abstractmethod
     def read(self) -> State:
-        """Return the newest state. Raises `RobotError` when not connected."""
+        """Return the newest state; its arrays are the caller's. Raises `RobotError` when not connected."""
 
     @abstractmethod
     def send(self, command: ArrayLike) -> Array:
@@ -292,11 +297,11 @@ def stacked(states: Sequence[State]) -> State:
 
 
 def check_command(command: ArrayLike, info: RobotInfo) -> Array:
-    """Return `command` as (columns,) floats; raise if its shape is wrong or an entry is not finite.
+    """Return `command` as (columns,) floats of their own; raise if its shape is wrong or an entry is not finite.
 
     Limits are not applied here: what to do with a value out of bounds is the robot's decision.
     """
-    array = np.asarray(command, dtype=np.float64)
+    array = np.array(command, dtype=np.float64)
     if array.shape != (len(info.command),):
         raise ShapeError(
             f"robot {info.name!r} takes a command of shape ({len(info.command)},) "

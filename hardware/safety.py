@@ -237,7 +237,7 @@ class SafeRobot(Robot):
     def read(self) -> State:
         """Return the newest state, or the last one while reads are failing within `patience`."""
         with self._interrupts.deferred():
-            return self._read()
+            return self._read().copy()
 
     def send(self, command: ArrayLike) -> Array:
         """Limit the command, send it, wait for the next period, and return what was sent."""
@@ -258,7 +258,7 @@ class SafeRobot(Robot):
         """
         target = np.clip(check_command(command, self._info), self._info.low, self._info.high)
         still = Motion(target, np.zeros(len(target)))
-        sent = self._last.value
+        sent = self._last.value.copy()
         while not (self._started and (self._last.value == target).all()):
             with self._interrupts.deferred():
                 self._prepare()

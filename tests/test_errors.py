@@ -22,7 +22,7 @@ def test_every_error_is_a_pliant_error_and_a_standard_one():
     assert len(classes) > 5
     for error in classes:
         assert error is PliantError or any(
-            base in error.__mro__ for base in (ValueError, OSError, RuntimeError, ImportError)
+            base in error.__mro__ for base in (ValueError, OSError, RuntimeError, ImportError, AttributeError)
         )
 
 

@@ -73,7 +73,8 @@ def own_robot(
         model: an MJCF or URDF file, relative to `folder`; or the name of a package of `robot_descriptions`.
         folder: where relative files are looked for.
         name: of the robot; None: of the file.
-        joints: what drives the joints, by name or pattern (`"*_knee"`); a later entry goes before an earlier one.
+        joints: what drives the joints, by name or glob (`"*_knee"`; `*` reaches over a `/` in a joint's name); a
+            later entry goes before an earlier one.
             `native`, `passive`, `ignore`; or a mapping: `{law: sea, k: 40, mode: 6}` with the law's parameters and
             whatever else a `CompliantJoint` takes, `{servo: XL330/m6, p_gain: 400}`, `{mode: 0, torque_limit: 5}`,
             `{drive: position_loop, kp: 1e4}` with the drive's parameters. They take the place of what drives the

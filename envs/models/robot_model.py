@@ -60,7 +60,7 @@ class RobotModel:
     """Force-torque sensors by name: the site that each is at, whose axes it measures along."""
     signals: tuple[str, ...] = ()
     """What is read besides the joints: `base`, end effectors, force-torque sensors and the model's own sensors by
-    name, or single signals by name or pattern (`imu/*_x`)."""
+    name or glob, or single signals likewise (`imu/*_x`)."""
     start: Start = field(default_factory=Start)
     """Where it stands at the start."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)

@@ -1,6 +1,7 @@
 """Many copies of a simulated robot, stepped together by `mujoco.batch.Batch`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -21,11 +22,27 @@ from pliant.hardware.robot import Array
 Index = NDArray[np.intp]
 """Which robots, ascending, (k,)."""
 
+_OF_BATCH = ("compiled", "_batch", "_qpos", "_control", "_time", "_expanded", "_in_force", "_sensors")
+"""Attributes that look into one `Batch`, or come from the original."""
+
+
+class _Saved(NamedTuple):
+    """What a copy makes its own `Batch` of."""
+
+    threads: int
+    state: Array
+    """MuJoCo's mjSTATE_INTEGRATION of each, (n, size)."""
+    expanded: Mapping[str, Array]
+    """Fields of the model that differ among robots."""
+    in_force: Array
+    """Controls in force, (n, nu)."""
+
 
 class SimulatedRobots:
     """n robots like one `SimulatedRobot`; each does to the last bit what that one would do with its seed.
 
     A robot that diverges stays as it is until it is reset; the others go on. None moves before its first reset.
+    Copies, by `copy.deepcopy` or `pickle`, go on to the last bit as these do.
     """
 
     def __init__(self, robot: SimulatedRobot, n: int, threads: int = 0) -> None:
@@ -47,28 +64,52 @@ class SimulatedRobots:
         self._install()
         robot.connect()
         self.start, self._rest_control = robot.get_state().integration, robot.data.ctrl.tolist()
-        self._batch = Batch(self.compiled.bare, n, threads)
+        self._threads = threads
         self.values: list[Values] = [()] * n
         """What was drawn of each robot, in the order of `names`."""
         self.names = self._family.names
         """Which parameters are drawn."""
-        self._qpos, self._control, self._time = (self._batch.bind(name) for name in ("qpos", "ctrl", "time"))
         self._low, self._high = self.info.low, self.info.high
-        self._expanded = {name: self._batch.expand(name) for name in self._family.fields}
+        self._simulate(n)
         self._make_lines(n)
-        self._sensors = BatchSensors(
-            self._batch,
-            self.compiled.joints,
-            self.compiled.readings,
-            self._in_force,
-            self._expanded.get("actuator_user"),
-        )
+        self._sensors = self._make_sensors()
         self._deviations = np.zeros_like(self._sensors.values)
         readings = self.compiled.readings
         self._noise = NoiseStreams(*self._deviations.shape) if self._family.noisy or readings.noisy else None
         self._stage = int(mujoco.mjtStage.mjSTAGE_VEL if readings.stale else mujoco.mjtStage.mjSTAGE_NONE)
         if not self.names:
             self._set_conditions(slice(None), self._family.conditions(()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in vars(self).items() if name not in _OF_BATCH}
+        expanded = {name: rows.copy() for name, rows in self._expanded.items()}
+        saved = _Saved(self._threads, self._batch.state.copy(), expanded, self._in_force.copy())
+        return {**state, "_saved": saved}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        saved: _Saved = state.pop("_saved")
+        vars(self).update(state)
+        self.compiled = self._robot.compiled
+        self._install()
+        self._simulate(len(saved.state))
+        for name, rows in saved.expanded.items():
+            self._expanded[name][:] = rows
+        if self._family.derived:
+            self._batch.set_const(np.array([i for i, values in enumerate(self.values) if values], dtype=np.intp))
+        self._batch.state[:] = saved.state
+        self._in_force = self._control if self._commands is None else saved.in_force
+        self._sensors = self._make_sensors()
+
+    def _simulate(self, n: int) -> None:
+        """Make the simulations."""
+        self._batch = Batch(self.compiled.bare, n, self._threads)
+        self._qpos, self._control, self._time = (self._batch.bind(name) for name in ("qpos", "ctrl", "time"))
+        self._expanded = {name: self._batch.expand(name) for name in self._family.fields}
+
+    def _make_sensors(self) -> BatchSensors:
+        """Make what reads the simulations."""
+        compiled, rows = self.compiled, self._expanded.get("actuator_user")
+        return BatchSensors(self._batch, compiled.joints, compiled.readings, self._in_force, rows)
 
     def _make_lines(self, n: int) -> None:
         """Make the lines that commands and measurements travel along, where there is a delay at all."""

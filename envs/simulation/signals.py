@@ -7,7 +7,6 @@ of their own, kept in the state of the simulation, and are computed in the same 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 import mujoco
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from pliant.actuators import JointOnModel
 from pliant.actuators.layout import SIGNALS
 from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.selection import matches
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.robot import PER_JOINT, Array, Channel, State, joint_signals
 
@@ -200,7 +200,7 @@ def _size(sensor: mujoco.MjsSensor) -> int:
 
 
 def choose(model: RobotModel, wanted: Sequence[str]) -> list[Offer]:
-    """Return the signals that are wanted, by the name of what they belong to, their own, or a pattern of it.
+    """Return the signals that are wanted, by the name of what they belong to, their own, or a glob of either.
 
     Raises:
         UnknownNameError: nothing is called so.
@@ -214,7 +214,7 @@ def choose(model: RobotModel, wanted: Sequence[str]) -> list[Offer]:
 
 
 def _matches(pattern: str, offer: Offer) -> bool:
-    return pattern in (offer.group, offer.channel.name) or fnmatchcase(offer.channel.name, pattern)
+    return matches(offer.group, pattern) or matches(offer.channel.name, pattern)
 
 
 def check_names(model: RobotModel) -> None:
@@ -298,7 +298,7 @@ def add_sensors(
 
 
 def sensing_of(signals: Sequence[str], wanted: Mapping[str, Sensing], robot: str) -> dict[str, Sensing]:
-    """Return how each signal is measured that something is said of: the last pattern that matches it counts.
+    """Return how each signal is measured that something is said of: the last glob that fits it counts.
 
     Raises:
         UnknownNameError: a pattern that matches no signal.
@@ -308,7 +308,7 @@ def sensing_of(signals: Sequence[str], wanted: Mapping[str, Sensing], robot: str
     for pattern, how in wanted.items():
         if not isinstance(how, Sensing):
             raise ConfigurationError(f"sensing of {pattern!r} is {how!r}; a Sensing is needed.")
-        matching = [name for name in signals if fnmatchcase(name, pattern)]
+        matching = [name for name in signals if matches(name, pattern)]
         if not matching:
             raise unknown_name("signal", pattern, signals, f"the sensing of robot {robot!r}")
         found |= dict.fromkeys(matching, how)

@@ -107,7 +107,7 @@ class SimulatedRobot(Robot):
             command_delay: s; a whole multiple of the model's time step.
             sensor_delay: s; a whole multiple of the period.
             signals: what is read besides what the model says, as `RobotModel.signals`.
-            sensing: how well signals are measured, by name or pattern (`*/position`).
+            sensing: how well signals are measured, by name or glob (`*/position`).
             randomisation: what is drawn anew at every reset; see `parameters`.
             seed: of noise and randomisation; None for another run every time.
             backend: see `pliant.actuators.install`.
@@ -128,7 +128,6 @@ class SimulatedRobot(Robot):
         self._values: Values = ()
         self._random = np.random.default_rng(seed)
         self._data = mujoco.MjData(self._model)
-        self._newest: State | None = None
         self._connected = False
         self._trouble: str | None = f"simulated robot {model.name!r} is not connected; call connect() first."
         self._attach()
@@ -215,16 +214,15 @@ class SimulatedRobot(Robot):
         return self.read()
 
     def read(self) -> State:
-        """Return the newest state that the sensors deliver. Its arrays are its own.
+        """Return the newest state that the sensors deliver. Its arrays are the caller's.
 
         Raises:
             RobotError: not connected, or diverged.
         """
         if self._trouble is not None:
             raise RobotError(self._trouble)
-        if self._newest is None:
-            self._newest = self.compiled.readings.state(*self._measured[0])
-        return self._newest
+        time, values, in_force = self._measured[0]
+        return self.compiled.readings.state(time, values.copy(), in_force.copy())
 
     def read_into(self, signals: Array, command: Array) -> None:
         """Write what `read` returns into arrays, which is quicker.
@@ -373,7 +371,7 @@ class SimulatedRobot(Robot):
         mujoco.mj_setState(self._model, self._data, snapshot.integration, _INTEGRATION)  # warm start as it was
         self._random.bit_generator.state = snapshot.noise
         self._measured.extend(snapshot.measured)
-        self._trouble = self._newest = None
+        self._trouble = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies and other processes get: everything but what belongs to this very simulation."""
@@ -427,7 +425,6 @@ class SimulatedRobot(Robot):
         if self._noisy:
             values += self._deviations * self._random.standard_normal(values.size)
         self._measured.append((self._data.time, values, command))
-        self._newest = None
 
     def _bounded(self, command: Array) -> Array:
         return np.minimum(np.maximum(command, self._low), self._high)

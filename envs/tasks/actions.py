@@ -9,27 +9,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pliant.controllers.checks import finite_array, positive
-from pliant.envs.tasks.selection import Names, matches
+from pliant.controllers.controller import Controller
+from pliant.envs.selection import Names, matches
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.robot import PER_JOINT, PER_MOTOR, Array, Channel, RobotInfo, State
-
-
-@runtime_checkable
-class Controller(Protocol):
-    """From a robot's state to its next command; no I/O, no clock."""
-
-    def reset(self, state: State) -> None:
-        """Begin at a state."""
-
-    def update(self, state: State, t: float) -> ArrayLike:
-        """Return the command, (columns,), for a state read t seconds after the beginning."""
-
 
 Act = Callable[[Controller, Array, State, float, Array], None]
 """(an episode's controller, its action, its state, t in s, the command (columns,) to be written)."""
@@ -94,8 +83,8 @@ class Spread(Action):
 class Residual(Action):
     """The command is a controller's (or gait's) plus `scale`·a, limited to the columns' bounds; at rest a = 0."""
 
-    controller: Any
-    """A `Controller`; each episode gets a copy."""
+    controller: Controller
+    """Of all columns; each episode gets a copy."""
     scale: float = 0.1
     """Largest correction, as a share of half the range of a column, in (0, 2]."""
     commanded: Names | None = None
@@ -107,7 +96,11 @@ class Residual(Action):
         check_bounds("action residual: scale", positive("action residual: scale", self.scale), 0.0, 2.0)
 
     def on(self, info: RobotInfo) -> ActionOnRobot:
-        """See `Action.on`; errors of `Spread.on`. The action's entries are called `COLUMN_residual`."""
+        """See `Action.on`; errors of `Spread.on`. The action's entries are called `COLUMN_residual`.
+
+        Raises:
+            MismatchError: the controller is for another robot.
+        """
         columns = find_columns(self.commanded, info)
         reach = self.scale * ((info.high - info.low) / 2)[columns]
         channels = tuple(
@@ -130,8 +123,8 @@ class Residual(Action):
 class Parameters(Action):
     """The action moves parameters of a controller (or gait), which commands the robot."""
 
-    controller: Any
-    """A `Controller`; each episode gets a copy."""
+    controller: Controller
+    """Of all columns; each episode gets a copy."""
     ranges: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """By name of the controller's attribute, a number: lowest and highest value. At rest it is what it was."""
 
@@ -154,7 +147,11 @@ class Parameters(Action):
             check_bounds(what, float(present), low, high)
 
     def on(self, info: RobotInfo) -> ActionOnRobot:
-        """See `Action.on`. The action's entries are called `controller/NAME`."""
+        """See `Action.on`. The action's entries are called `controller/NAME`.
+
+        Raises:
+            MismatchError: the controller is for another robot.
+        """
         present = {name: float(getattr(self.controller, name)) for name in self.ranges}
         channels = tuple(
             Channel(f"controller/{name}", "1", float(low), float(high), present[name])
@@ -180,16 +177,16 @@ class Controlled:
     """The controllers of n episodes, each a copy, and what they are told."""
 
     def __init__(self, action: ActionOnRobot, info: RobotInfo, n: int) -> None:
-        assert action.act is not None
-        self._act, self._info = action.act, info
+        self._info = info
         self._controllers = [copy.deepcopy(action.controller) for _ in range(n)]
         ends = np.cumsum([len(info.joints)] * len(PER_JOINT) + [len(info.motors)] * len(PER_MOTOR)).tolist()
         self._parts = [slice(a, b) for a, b in zip([0, *ends], [*ends, len(info.signals)], strict=True)]
 
-    def act(self, i: int, step: int, action: Array, signals: Array, command: Array) -> None:
+    def act(self, act: Act, i: int, step: int, action: Array, signals: Array, command: Array) -> None:
         """Replace the command in force of episode i, (columns,), by the next one.
 
         Args:
+            act: how an action uses its controller.
             i: which.
             step: periods since it began; the controller is reset at 0.
             action: (actions,).
@@ -202,7 +199,7 @@ class Controlled:
         state = State._make((t, *parts[:-1], command.copy(), parts[-1]))
         if step == 0:
             controller.reset(state)
-        self._act(controller, action, state, t, command)
+        act(controller, action, state, t, command)
 
 
 def find_columns(commanded: Names | None, info: RobotInfo) -> list[int]:
@@ -264,6 +261,7 @@ def spread_actions(block: Array, places: NDArray[np.intp], ranges: Array) -> boo
 def _with_controller(
     info: RobotInfo, channels: tuple[Channel, ...], rest: Array, controller: Controller, act: Act
 ) -> ActionOnRobot:
+    controller.check(info)
     none = np.full(len(info.command), -1.0)
     return ActionOnRobot(channels, info.rest, none, np.zeros(len(none), dtype=np.intp), rest, controller, act)
 
@@ -278,8 +276,8 @@ def _freeze_names(action: Any) -> None:
 def _check_controller(what: str, controller: Any) -> None:
     if not isinstance(controller, Controller):
         raise ConfigurationError(
-            f"action {what}: controller is {controller!r}; something with reset(state) and update(state, t) is "
-            "needed."
+            f"action {what}: controller is {controller!r}; a pliant.controllers.Controller, with reset(state) and "
+            "update(state, t), is needed."
         )
 
 

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.envs.selection import select
 from pliant.envs.tasks.actions import ActionOnRobot
 from pliant.envs.tasks.compilation import PERIOD, WIDTH, Call, Pass, generate
 from pliant.envs.tasks.goals import GoalOnRobot, Side
 from pliant.envs.tasks.kinematics import Kinematics
 from pliant.envs.tasks.observations import Copied, ObservationTerm
 from pliant.envs.tasks.row import VERDICT, Row
-from pliant.envs.tasks.selection import select
 from pliant.envs.tasks.term import Term
 from pliant.errors import ConfigurationError
 from pliant.hardware.robot import Array, Channel, RobotInfo

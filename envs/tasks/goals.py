@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike
 from pliant.controllers.checks import finite_array
 from pliant.controllers.paths import Circle, Path
 from pliant.controllers.trajectories import MinimumJerk, Trajectory, check_range, desired_motion
+from pliant.envs.selection import select
 from pliant.envs.tasks.ends import periods
 from pliant.envs.tasks.kinematics import Kinematics
-from pliant.envs.tasks.selection import Values, check_within, freeze, named, per_channel, select
+from pliant.envs.tasks.values import Values, check_within, freeze, named, per_channel
 from pliant.errors import ConfigurationError, ShapeError, check_bounds
 from pliant.hardware.robot import Array, Channel, RobotInfo
 

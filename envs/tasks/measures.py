@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pliant.envs.tasks.selection import channel
 from pliant.envs.tasks.term import TermFunction, measure
+from pliant.envs.tasks.values import channel
 from pliant.errors import ConfigurationError
 from pliant.hardware.robot import Array, Channel
 

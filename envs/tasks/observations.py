@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pliant.controllers.checks import positive
+from pliant.envs.selection import Names, select
 from pliant.envs.tasks.ends import periods
 from pliant.envs.tasks.measures import to_local
 from pliant.envs.tasks.row import Row
-from pliant.envs.tasks.selection import Names, check_scale, freeze, named, select
 from pliant.envs.tasks.term import Term, observation
+from pliant.envs.tasks.values import check_scale, freeze, named
 from pliant.errors import check_bounds
 from pliant.hardware.robot import Array, Channel
 

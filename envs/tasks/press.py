@@ -1,13 +1,14 @@
 """Press on something with a force."""
 
+from pliant.envs.selection import Names
 from pliant.envs.tasks.actions import Spread
 from pliant.envs.tasks.ends import beyond, reached, time_up
 from pliant.envs.tasks.goals import Drawn
 from pliant.envs.tasks.observations import Commands, Goal, Signals
 from pliant.envs.tasks.rewards import action_rate, failure, success, tracking
-from pliant.envs.tasks.selection import Names, Values
 from pliant.envs.tasks.starts import AtAngles, AtHome
 from pliant.envs.tasks.task import Task
+from pliant.envs.tasks.values import Values
 
 
 class Press(Task):

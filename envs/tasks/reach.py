@@ -1,13 +1,14 @@
 """Reach a posture and stay there."""
 
+from pliant.envs.selection import Names
 from pliant.envs.tasks.actions import Spread
 from pliant.envs.tasks.ends import reached, time_up
 from pliant.envs.tasks.goals import Posture
 from pliant.envs.tasks.observations import Commands, Goal, Signals
 from pliant.envs.tasks.rewards import action_rate, error, success
-from pliant.envs.tasks.selection import Names, Values
 from pliant.envs.tasks.starts import AtAngles
 from pliant.envs.tasks.task import Task
+from pliant.envs.tasks.values import Values
 
 
 class Reach(Task):

@@ -4,15 +4,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from pliant.envs.selection import Names
 from pliant.envs.tasks import ends
 from pliant.envs.tasks.actions import Spread
 from pliant.envs.tasks.goals import Goal, Pose, Ring, site_signals
 from pliant.envs.tasks.observations import Commands, Signals
 from pliant.envs.tasks.observations import Goal as SeenGoal
 from pliant.envs.tasks.rewards import action_rate, angle, distance, success
-from pliant.envs.tasks.selection import Names, Values
 from pliant.envs.tasks.starts import AtAngles, AtHome
 from pliant.envs.tasks.task import Task
+from pliant.envs.tasks.values import Values
 
 
 class ReachPose(Task):

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.controllers.checks import finite_array
 from pliant.envs.tasks.goals import GoalOnRobot, Side
-from pliant.envs.tasks.selection import Values, check_within, freeze, per_channel
+from pliant.envs.tasks.values import Values, check_within, freeze, per_channel
 from pliant.errors import ConfigurationError, OutOfBoundsError, check_bounds
 from pliant.hardware.robot import Array
 

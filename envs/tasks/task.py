@@ -231,11 +231,13 @@ class TaskOnRobot:
             index: which of them are going on, for controllers that act; None: all.
         """
         finite: bool = self._spread(episodes.block, self._spread_places, self._ranges)
-        if finite and episodes.controlled is not None:
+        if finite and episodes.controlled is not None and self._action.act is not None:
             for i in (episodes.everyone if index is None else index).tolist():
                 row = episodes.block[i]
                 taken = row[self._places["taken"]]
-                episodes.controlled.act(i, int(row[STEP]), taken, episodes.signals[i], episodes.command[i])
+                episodes.controlled.act(
+                    self._action.act, i, int(row[STEP]), taken, episodes.signals[i], episodes.command[i]
+                )
         return finite
 
     def judge(self, episodes: Episodes, index: Index | None = None) -> bool:

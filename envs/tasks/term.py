@@ -27,7 +27,8 @@ from typing import Any, Final, Literal, get_args, get_type_hints
 import numpy as np
 
 from pliant.controllers.checks import all_finite, number_array, positive
-from pliant.envs.tasks.selection import Names, as_names, check_scale
+from pliant.envs.selection import Names, as_names
+from pliant.envs.tasks.values import check_scale
 from pliant.errors import ConfigurationError, ShapeError, check_bounds, unknown_name
 from pliant.hardware.robot import Channel
 

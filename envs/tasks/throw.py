@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 
 from pliant.envs.models.arm2 import LENGTHS
+from pliant.envs.selection import Names
 from pliant.envs.tasks.actions import Spread
 from pliant.envs.tasks.ends import at_least, time_up
 from pliant.envs.tasks.measures import thrown_by_chain, thrown_by_tip
 from pliant.envs.tasks.observations import Commands, Signals, time_left
 from pliant.envs.tasks.rewards import action_rate, value
-from pliant.envs.tasks.selection import Names, Values
 from pliant.envs.tasks.starts import AtAngles
 from pliant.envs.tasks.task import Task
+from pliant.envs.tasks.values import Values
 
 
 class Throw(Task):

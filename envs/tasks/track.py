@@ -1,12 +1,12 @@
 """Follow a trajectory."""
 
 from pliant.controllers.trajectories import MinimumJerk, Trajectory
+from pliant.envs.selection import Names
 from pliant.envs.tasks.actions import Spread
 from pliant.envs.tasks.ends import followed, goal_ended
 from pliant.envs.tasks.goals import JointTrajectory
 from pliant.envs.tasks.observations import Commands, Signals, preview
 from pliant.envs.tasks.rewards import action_rate, tracking
-from pliant.envs.tasks.selection import Names
 from pliant.envs.tasks.starts import OnTrajectory
 from pliant.envs.tasks.task import Task
 

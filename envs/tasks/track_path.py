@@ -4,14 +4,15 @@ import math
 from collections.abc import Sequence
 
 from pliant.controllers.paths import Circle, Path
+from pliant.envs.selection import Names
 from pliant.envs.tasks.actions import Spread
 from pliant.envs.tasks.ends import goal_ended, stayed_aligned, stayed_near
 from pliant.envs.tasks.goals import SitePath, site_signals
 from pliant.envs.tasks.observations import Commands, Signals, preview
 from pliant.envs.tasks.rewards import action_rate, angle, nearness
-from pliant.envs.tasks.selection import Names, Values
 from pliant.envs.tasks.starts import AtAngles, OnTrajectory
 from pliant.envs.tasks.task import Task
+from pliant.envs.tasks.values import Values
 
 
 class TrackPath(Task):

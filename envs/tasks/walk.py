@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Final
 
+from pliant.envs.selection import Names
 from pliant.envs.tasks.actions import Spread
 from pliant.envs.tasks.ends import fallen, followed_on_average, time_up
 from pliant.envs.tasks.goals import Drawn
 from pliant.envs.tasks.measures import local_velocity
 from pliant.envs.tasks.observations import Commands, Goal, Signals, gravity
 from pliant.envs.tasks.rewards import action_rate, alive, effort, failure, tracking
-from pliant.envs.tasks.selection import Names
 from pliant.envs.tasks.starts import AtHome
 from pliant.envs.tasks.task import Task
 

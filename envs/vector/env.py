@@ -28,6 +28,9 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
     Each does to the last bit what that one would do with its seed: observations, rewards, ends, resets and `info`,
     which is laid out as by `gymnasium.vector.SyncVectorEnv`. A simulation that diverges ends its own episode, with
     the reason in `infos["failure"]`; the others go on. `envs[i]` is environment i by itself.
+
+    `copy.deepcopy` and `pickle` give environments that go on, to the last bit, as these, also in the midst of
+    episodes.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012

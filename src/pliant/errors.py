@@ -50,6 +50,10 @@ class MismatchError(PliantError, ValueError):
     """Something learned (feed-forward, policy) does not fit the robot it is offered to."""
 
 
+class MissingAttributeError(PliantError, AttributeError):
+    """Something that others of its kind have, and this one cannot have."""
+
+
 class RobotError(PliantError, RuntimeError):
     """A robot, real or simulated, cannot do what was asked (not connected, lost, diverged, …)."""
 

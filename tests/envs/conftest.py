@@ -1,5 +1,7 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
+import numpy as np
 import pytest
 
 from pliant.actuators import CompliantJoint, find_law, uninstall
@@ -7,6 +9,29 @@ from pliant.envs.models.arm2 import arm2
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.simulation import SimulatedRobot
+
+
+def _identical(a: Any, b: Any, path: str = "") -> None:
+    if isinstance(a, Mapping):
+        assert set(a) == set(b), f"{path}: {set(a) ^ set(b)}"
+        for key in a:
+            _identical(a[key], b[key], f"{path}/{key}")
+    elif isinstance(a, tuple | list):
+        assert len(a) == len(b), path
+        for i, (x, y) in enumerate(zip(a, b, strict=True)):
+            _identical(x, y, f"{path}/{i}")
+    elif isinstance(a, np.ndarray) and a.dtype == object:
+        _identical(a.tolist(), b.tolist(), path)
+    elif isinstance(a, np.ndarray):
+        assert (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes()), f"{path}: {a} is not {b}"
+    else:
+        assert a == b, f"{path}: {a} is not {b}"
+
+
+@pytest.fixture
+def identical() -> Callable[..., None]:
+    """Return a function that fails unless two results are the same to the last bit, in type and layout."""
+    return _identical
 
 
 @pytest.fixture(autouse=True)

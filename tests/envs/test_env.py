@@ -1,7 +1,9 @@
+import copy
 import math
 import warnings
 
 import gymnasium
+import mujoco
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
@@ -13,6 +15,7 @@ from pliant.envs.models.rig1 import rig1
 from pliant.errors import (
     ConfigurationError,
     OutOfBoundsError,
+    PliantError,
     RobotError,
     ShapeError,
     UnknownNameError,
@@ -338,6 +341,27 @@ def test_another_robot_is_connected_and_rests_before_an_episode():
     np.testing.assert_array_equal(np.ravel(robot.sent[5:]), [-0.5, *[0.5] * 5])
     env.close()
     assert robot.calls == ["connect", "close"]
+
+
+def test_mujocos_model_and_data_are_those_of_the_simulation():
+    env = gymnasium.make(IDS[0]).unwrapped
+    env.reset(seed=0)
+    assert (env.model, env.data) == (env.robot.model, env.robot.data)
+    position = env.robot.read().position
+    assert env.data.joint(env.robot.info.joints[0]).qpos == position[0]
+    bystander, twin = copy.copy(env.data), copy.deepcopy(env)
+    mujoco.mj_forward(env.model, bystander)
+    action = env.action_space.sample()
+    assert env.step(action)[0].tobytes() == twin.step(action)[0].tobytes()
+    assert env.data.time > bystander.time
+
+
+@pytest.mark.parametrize("name", ["model", "data"])
+def test_a_machine_has_neither_model_nor_data_of_mujoco(name):
+    env = PliantEnv(MockRobot(), Reach())
+    assert not hasattr(env, name)
+    with pytest.raises(PliantError, match="robot 'mock' is not simulated by MuJoCo, so its environment has no"):
+        getattr(env, name)
 
 
 def test_a_robot_that_is_connected_already_is_not_connected_again():

@@ -38,6 +38,12 @@ def column(robot, name):
     return next(c for c in robot.info.command if c.name == name)
 
 
+def test_a_glob_of_joints_reaches_over_the_prefixes_of_attached_models(tmp_path):
+    text = LEG.replace('name="hip"', 'name="left/hip"')
+    model = own_robot(write(tmp_path, text), tmp_path, joints={"*": "passive", "left*": {"law": "sea", "mode": 3}})
+    assert [channel.name for channel in SimulatedRobot(model).info.command] == ["left/hip/equilibrium"]
+
+
 def test_few_lines_make_a_robot_of_a_file(tmp_path):
     model = own_robot(
         write(tmp_path),

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import mujoco
 import numpy as np
@@ -11,6 +12,7 @@ from tests.envs.simulation.robots import ROBOTS, TOOL_MASS, six_axis
 from pliant.actuators import load_model, save_model
 from pliant.envs import Sensing, SimulatedRobot
 from pliant.envs.simulation.batch import SimulatedRobots
+from pliant.errors import UnknownNameError
 
 G = 9.81
 PERIOD = 0.02
@@ -244,3 +246,27 @@ def test_sampled_sensors_are_the_same_alone_and_together(name):
         assert played(robot, rows).tobytes() == np.array(together)[:, i].tobytes()
         robot.reset(seed=7 + i, position=start)
         assert robot.rollout(rows).signals.tobytes() == np.array(together)[:, i].tobytes()
+
+
+FORCE, TORQUE = ({f"wrist/{quantity}_{axis}" for axis in "xyz"} for quantity in ("force", "torque"))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "read"),
+    [
+        ("wrist", FORCE | TORQUE),
+        ("wr*", FORCE | TORQUE),
+        ("*/force_*", FORCE),
+        ("wrist/torque_[xyz]", TORQUE),
+        ("wrist/force_z", {"wrist/force_z"}),
+    ],
+)
+def test_signals_are_chosen_by_name_or_glob_part_by_part(wanted, read):
+    model = replace(six_axis("torque"), signals=())
+    assert {channel.name for channel in SimulatedRobot(model, signals=[wanted]).info.sensors} == read
+
+
+def test_a_glob_that_reaches_beyond_a_part_fits_nothing():
+    for options in ({"signals": ["*force_x"]}, {"sensing": {"axis1*": Sensing(noise=0.1)}}):
+        with pytest.raises(UnknownNameError, match=r"unknown signal '(\*force_x|axis1\*)'"):
+            SimulatedRobot(six_axis("torque"), **options)

@@ -165,7 +165,7 @@ def test_a_bad_command_is_refused_and_nothing_is_sent(rig, command):
 def test_a_reading_stays_as_it_was_when_the_robot_goes_on(rig):
     robot = rig(position_noise=0.01, seed=1)
     first = robot.read()
-    assert robot.read() is first
+    assert_equal(robot.read(), first)
     kept = copy.deepcopy(first)
     robot.send([1.0, 0.5])
     assert_equal(first, kept)

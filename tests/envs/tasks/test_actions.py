@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
+from pliant.controllers import Controller, MinimumJerk, Setpoints
 from pliant.envs import PliantEnv, SimulatedRobot
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.tasks import Reach
 from pliant.envs.tasks.actions import Parameters, Residual, Spread
 from pliant.envs.vector import PliantVectorEnv
-from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, UnknownNameError
+from pliant.errors import ConfigurationError, MismatchError, OutOfBoundsError, ShapeError, UnknownNameError
 
 
-class Swing:
+class Swing(Controller):
     """A gait: a sine of every column about its own middle, from the state at its reset."""
 
     def __init__(self, columns: int = 3, amplitude: float = 0.1, frequency: float = 2.0) -> None:
@@ -108,6 +109,12 @@ def test_a_command_of_the_wrong_size_is_named(begin):
 def test_what_makes_no_sense_is_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_a_controller_of_another_robot_is_refused_before_anything_is_begun(info):
+    other = Setpoints(MinimumJerk(0.0, 0.3, 1.0), SimulatedRobot(rig1()).info)
+    with pytest.raises(MismatchError, match="the setpoints does not fit the robot 'everything'"):
+        REACH.but(action=Residual(other)).on(info)
 
 
 def test_columns_are_chosen_by_glob_too(info):

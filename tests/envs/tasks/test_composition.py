@@ -6,11 +6,11 @@ import pickle
 
 import pytest
 
+from pliant.envs.selection import matches
 from pliant.envs.tasks import KINDS, Reach, Term, compose, end, find_term, measure, observation, reward
 from pliant.envs.tasks.ends import time_up
 from pliant.envs.tasks.observations import Signals
 from pliant.envs.tasks.rewards import action_rate, effort
-from pliant.envs.tasks.selection import matches
 from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError
 from pliant.hardware.robot import Array, Channel
 
