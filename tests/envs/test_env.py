@@ -544,6 +544,7 @@ def test_a_reset_does_not_arm_a_robot_that_its_operator_stopped_by_key():
     safe.rearm()
     env.reset()
     assert not safe.tripped
+    env.close()
 
 
 @pytest.mark.parametrize(
