@@ -11,8 +11,10 @@ from tests.envs.simulation.robots import ROBOTS, TOOL_MASS, six_axis
 
 from pliant.actuators import load_model, save_model
 from pliant.envs import Sensing, SimulatedRobot
+from pliant.envs.randomisation import Randomisation, Uniform
 from pliant.envs.simulation.batch import SimulatedRobots
 from pliant.errors import UnknownNameError
+from pliant.hardware.recording import Recorder, read_recording
 
 G = 9.81
 PERIOD = 0.02
@@ -52,10 +54,20 @@ def test_an_open_loop_run_reads_what_sending_one_by_one_reads(name):
     assert motion.signals.tobytes() == one_by_one.tobytes()
 
 
+VARIED = {
+    "mass": Uniform(0.9, 1.1),
+    "damping": Uniform(0.8, 1.3),
+    "friction": Uniform(0.8, 1.3),
+    "velocity_noise": Uniform(1e-4, 1e-3),
+    "sensor_delay": Uniform(0.0, 0.004),
+}
+
+
 @every
-def test_many_together_read_what_each_alone_reads(name):
-    robot = SimulatedRobot(ROBOTS[name](), PERIOD, velocity_noise=1e-3)
-    many = SimulatedRobots(SimulatedRobot(ROBOTS[name](), PERIOD, velocity_noise=1e-3), 3)
+@pytest.mark.parametrize("options", [{"velocity_noise": 1e-3}, {"randomisation": Randomisation(**VARIED)}])
+def test_many_together_read_what_each_alone_reads(name, options):
+    robot = SimulatedRobot(ROBOTS[name](), PERIOD, **options)
+    many = SimulatedRobots(SimulatedRobot(ROBOTS[name](), PERIOD, **options), 3)
     rows = commands(robot, 12)
     joints, everyone = len(robot.info.joints), np.arange(3)
     start = (
@@ -72,6 +84,28 @@ def test_many_together_read_what_each_alone_reads(name):
     for i in range(3):
         robot.reset(seed=4 + i, position=start[i])
         assert played(robot, rows).tobytes() == np.array(together)[:, i].tobytes()
+
+
+@every
+def test_a_recording_holds_every_signal_by_its_name(name, tmp_path):
+    pytest.importorskip("mcap")
+    with SimulatedRobot(ROBOTS[name](), PERIOD) as robot:
+        rows = commands(robot, 5)
+        read = []
+        with Recorder(tmp_path / "run.mcap", robot.info) as recorder:
+            for row in rows:
+                robot.send(row)
+                read.append(robot.read())
+                recorder.record(read[-1], row, row)
+        info = robot.info
+    series = read_recording(tmp_path / "run.mcap").series
+    assert series["/command"]["name"] == list(info.command_names)
+    assert np.array_equal(series["/command"]["sent"], rows)
+    assert np.array_equal(series["/joint_states"]["position"], [state.position for state in read])
+    assert np.array_equal(series["/joint_states"]["torque"], [state.torque for state in read], equal_nan=True)
+    if info.sensors:
+        assert series["/sensors"]["name"] == [channel.name for channel in info.sensors]
+        assert np.array_equal(series["/sensors"]["value"], [state.sensors for state in read])
 
 
 @every
