@@ -35,6 +35,7 @@ class Conditions(NamedTuple):
     """Standard deviation of torques, N·m."""
 
 
+_SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 Place = tuple[str, tuple[int, ...]]
 """A field of the model and an index into it."""
 
@@ -82,7 +83,7 @@ class RobotFamily:
         """
         self._numbers = [
             *_masses(model, randomisation.mass),
-            *_frictions(model, joints, randomisation),
+            *_frictions(model, randomisation),
             *_drives(model, joints, randomisation),
         ]
         self._step, self._period, self._conditions = float(model.opt.timestep), period, conditions
@@ -178,17 +179,16 @@ def _masses(model: mujoco.MjModel, factor: Distribution | None) -> Iterator[_Num
             yield _Number(f"{name}/mass", factor, mass, (("body_mass", (body,)),), scaled)
 
 
-def _frictions(
-    model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisation: Randomisation
-) -> Iterator[_Number]:
-    """Viscous and dry friction of the joints."""
-    for joint in joints:
-        dof = int(model.jnt_dofadr[joint.joint])
+def _frictions(model: mujoco.MjModel, randomisation: Randomisation) -> Iterator[_Number]:
+    """Viscous and dry friction of the hinges and slides that have any, whatever drives them."""
+    for joint in np.flatnonzero(np.isin(model.jnt_type, _SCALAR)).tolist():
+        name, dof = model.joint(joint).name or f"joint{joint}", int(model.jnt_dofadr[joint])
         for kind, field in (("damping", "dof_damping"), ("friction", "dof_frictionloss")):
             factor: Distribution | None = getattr(randomisation, kind)
             if factor is not None:
                 base = float(getattr(model, field)[dof])
-                yield _Number(f"{joint.name}/{kind}", factor, base, ((field, (dof,)),))
+                if base != 0.0:  # which no factor changes
+                    yield _Number(f"{name}/{kind}", factor, base, ((field, (dof,)),))
 
 
 def _drives(

@@ -24,9 +24,9 @@ class Randomisation:
     mass: Distribution | None = None
     """Factor of mass and inertia, for each moving body."""
     damping: Distribution | None = None
-    """Factor of the viscous friction of each joint."""
+    """Factor of the viscous friction of each joint that has any, whatever drives it."""
     friction: Distribution | None = None
-    """Factor of the dry friction of each joint."""
+    """Factor of the dry friction of each joint that has any."""
     law: Mapping[str, Distribution] = field(default_factory=dict)
     """Factors of the springs, by the names of the law's parameters."""
     drive: Mapping[str, Distribution] = field(default_factory=dict)
