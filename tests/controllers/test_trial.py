@@ -86,7 +86,7 @@ def test_columns_that_do_not_fit_the_joints_are_refused(names, error):
 
 def test_a_joint_without_a_column_is_refused():
     info = RobotInfo("odd", ("a", "c"), (), COMMAND, 0.1)
-    with pytest.raises(UnknownNameError, match="'c'"):
+    with pytest.raises(ConfigurationError, match="joint 'c' of robot 'odd' has no command column"):
         joint_columns(info)
 
 

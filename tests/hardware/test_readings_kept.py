@@ -95,6 +95,7 @@ def test_the_safety_layer_takes_a_command_that_is_changed_in_place_as_a_new_one(
             buffer[:] = 0.002 * k
             robot.send(buffer if same else buffer.copy())
         motions.append(np.array(arm.sent).tobytes())
+        robot.close()
     assert motions[0] == motions[1]
 
 
@@ -105,6 +106,7 @@ def test_what_a_walk_returns_is_the_callers(arm):
     robot.walk_to([0.01, 0.0])[:] = 0.9
     robot.send([0.01, 0.0])
     assert arm.sent[-1].tolist() == [0.01, 0.0]
+    robot.close()
 
 
 class OneBuffer(Controller):
