@@ -88,3 +88,9 @@ def test_wrong_arguments_are_refused():
         torque_joints(-1.0)
     with pytest.raises(OutOfBoundsError, match="law 'sea': k"):
         soft_joints(np.nan)
+
+
+@pytest.mark.parametrize("no", [0, np.False_])
+def test_whatever_means_no_lays_the_arm_down(no):
+    assert two_link(vertical=no).spec.to_xml() == two_link(vertical=False).spec.to_xml()
+    assert two_link(vertical=no).spec.to_xml() != two_link().spec.to_xml()
