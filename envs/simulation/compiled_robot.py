@@ -219,7 +219,7 @@ def _bare(spec: mujoco.MjSpec, model: mujoco.MjModel) -> mujoco.MjModel:
     unseen.compiler.discardvisual = _RANGEFINDER not in model.sensor_type.tolist()
     bare = compile_model(unseen, check=False)
     bare.opt.disableflags = model.opt.disableflags
-    bare.actuator_user[:] = model.actuator_user  # with the sub-steps of its family
+    bare.actuator_user[:] = model.actuator_user  # with what holds for its whole family
     return bare
 
 
