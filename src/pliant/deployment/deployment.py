@@ -65,12 +65,21 @@ class Deployment(ABC):
             recorder.event("info" if self.reason == "completed" else "warning", self.reason)
 
 
-def check_measured(robot: SafeRobot, state: State) -> None:
-    """Raise `ConfigurationError` if the position of a joint is not measured."""
-    unknown = [name for name, q in zip(robot.info.joints, state.position, strict=True) if not np.isfinite(q)]
+def check_measured(robot: SafeRobot, state: State | None = None) -> None:
+    """Raise `ConfigurationError` if the position of a joint is not measured.
+
+    Args:
+        robot: the machine; need not be connected.
+        state: what it reads; None: what it says of itself.
+    """
+    if state is None:
+        unknown = [name for name in robot.info.joints if f"{name}/position" in robot.unmeasured]
+    else:
+        unknown = [name for name, q in zip(robot.info.joints, state.position, strict=True) if not np.isfinite(q)]
     if unknown:
         raise ConfigurationError(
-            f"nothing measures the position of joint {', '.join(unknown)}; give it an encoder."
+            f"nothing measures the position of joint {', '.join(unknown)}; give its link an encoder "
+            f"(robot.machine.encoders: {{{unknown[0]}: ID}})."
         )
 
 

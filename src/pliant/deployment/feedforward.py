@@ -11,7 +11,7 @@ from pliant.conf.build import build
 from pliant.controllers import FeedForward, IterativeLearning
 from pliant.controllers.learning import StopReason
 from pliant.controllers.trajectories import Motion
-from pliant.deployment.deployment import Deployment, error_text, live, machine_numbers
+from pliant.deployment.deployment import Deployment, check_measured, error_text, live, machine_numbers
 from pliant.deployment.reports import write_feedforward_report
 from pliant.deployment.trials import MachineTrials, Run
 from pliant.errors import ConfigurationError, MismatchError
@@ -78,6 +78,7 @@ class FeedForwardDeployment(Deployment):
 
     def __init__(self, config: DictConfig, robot: SafeRobot) -> None:
         """Load it and see whether it fits; errors of `FeedForward.load` and `checked`."""
+        check_measured(robot)
         learned = FeedForward.load(config.feedforward)
         super().__init__(robot, {"feedforward": str(config.feedforward), "learned_on": learned.robot})
         self.feedforward = checked(learned, robot.info, robot.limits)

@@ -73,6 +73,7 @@ def dynamixel_config(description: RobotDescription, port: str) -> DynamixelConfi
           servos: {hip: 1, knee: {servo: 2, direction: -1, gear: 2.0}, ankle: [3, {servo: 4, direction: -1}]}
           encoders: {ankle: 5}
 
+    A joint behind springs (with a column `equilibrium`) has one servo, or two where it has a stiffness preset too.
     Ranges and resting values are those of the robot's command columns. Whatever else a `DynamixelConfig` has
     (`baud_rate`, `watchdog`, …) may be said too.
 
@@ -139,6 +140,7 @@ def _joint(
 ) -> DynamixelJoint:
     """A joint with the ranges of the robot's own columns."""
     columns = {c.name.rpartition("/")[2]: c for c in info.command if c.name.startswith(f"{name}/")}
+    spring = "equilibrium" in columns
     position = columns.get("equilibrium") or columns.get("position")
     if position is None:
         raise ConfigurationError(
@@ -160,4 +162,5 @@ def _joint(
         preset=(0.0, 0.0) if preset is None else (preset.low, preset.high),
         preset_rest=0.0 if preset is None else preset.rest,
         encoder=None if encoder is None else _mount(name, encoder, model),
+        spring=spring,
     )

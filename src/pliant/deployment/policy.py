@@ -13,7 +13,15 @@ from rich.console import Console
 from pliant.conf.build import LEARNED, build
 from pliant.controllers.policies import load_policy, period_of
 from pliant.controllers.policy import Policy, PolicyInfo, fitted
-from pliant.deployment.deployment import Deployment, Live, error_text, live, machine_numbers, timing
+from pliant.deployment.deployment import (
+    Deployment,
+    Live,
+    check_measured,
+    error_text,
+    live,
+    machine_numbers,
+    timing,
+)
 from pliant.deployment.episodes import EpisodeRunner, Period, Trace
 from pliant.deployment.reports import write_policy_report
 from pliant.envs.description import described
@@ -140,11 +148,13 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     The prediction is of the machine's own robot model, behind the same safety layer.
 
     Raises:
+        ConfigurationError: nothing measures the position of a joint.
         OutOfBoundsError: no episodes.
         MismatchError: the policy does not fit the machine, or the machine its model.
         RobotError: the prediction ends in a failure of the robot or a trip of the safety layer.
         PliantError: as `load_policy`, and of the task.
     """
+    check_measured(robot)
     first, count = int(config.seed), int(check_bounds("episodes", config.episodes, 1, 10**6))
     settle, task = float(config.run.settle), build(config.task, "task", LEARNED)
     simulated = described(config.robot).simulated(robot.info.period)
