@@ -85,7 +85,8 @@ class RobotInfo:
     period: float
     """Time from one command to the next, s."""
     parameters: Mapping[str, object] = field(default_factory=dict)
-    """What the joints are (law, mode, values), as plain data: written into every file that is learned."""
+    """What the robot is (laws, drives, masses), as plain data: written into every file of what is learned on it,
+    and compared before that is used."""
     signals: tuple[Channel, ...] = ()
     """What is read, in order: the numbers of `joint_signals`, then what sensors of the robot's own measure; by
     default it has none."""

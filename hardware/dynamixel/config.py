@@ -84,8 +84,8 @@ class DynamixelJoint:
     - One servo: the joint turns with it, θ = q, and the command is its position.
     - One servo behind a spring (a series elastic joint): the command is the equilibrium, the angle at which the
       spring is relaxed, and the servo goes to θ = equilibrium.
-    - Two (an antagonistic compliant joint): the command is the equilibrium and the stiffness preset, and the servos
-      go to θ₁ = equilibrium + preset, θ₂ = equilibrium − preset.
+    - Two (an antagonistic compliant joint): the command is the equilibrium and the stiffness preset, and the
+      servos go to θ₁ = equilibrium + preset, θ₂ = equilibrium − preset.
 
     Behind a spring the link stands elsewhere than the servos. Only an `encoder` measures where: the servos'
     current is no measure of the spring's deflection, because the friction of their gears is in it.

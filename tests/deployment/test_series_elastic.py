@@ -50,6 +50,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "leg.xml").write_text(MODEL)
     (tmp_path / "leg.yaml").write_text(ROBOT + ENCODERS)
     (tmp_path / "blind.yaml").write_text(ROBOT)
+    (tmp_path / "soft.yaml").write_text((ROBOT + ENCODERS).replace("k: 3.0", "k: 0.25"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -123,12 +124,17 @@ def test_a_motion_is_learned_and_played_on_the_bus(folder, verb):
     recording = read_recording(folder / "out/recording.mcap")
     assert np.ptp(recording.series["/joint_states"]["position"], axis=0).min() > 0.35
 
+    status, _, err = verb("deploy", *played, "robot=soft.yaml")
+    assert status == 2
+    assert "joints.hip.parameters.k: 3.0 in the file, 0.25 here" in err
+    assert "to use it all the same: same_robot=false" in err
+
     status, _, err = verb("deploy", *played, "hardware=emulated", "robot.machine.encoders=null")
     assert status == 2
     assert "nothing measures the position of joint hip, knee; give its link an encoder" in err
 
 
-def test_a_policy_is_trained_and_played_on_the_bus(folder, verb):
+def test_a_policy_is_trained_and_played_on_the_bus(folder, verb, pliant):
     pytest.importorskip("stable_baselines3")
     quick = ("task.duration=0.2", "task.hold=0.04", "steps=16", "n_envs=2", "algo.n_steps=8", "algo.batch_size=16")
     quiet = ("evaluation.episodes=2", "logging.to=[csv]", "report.write=false", "physics_threads=1")
@@ -138,3 +144,10 @@ def test_a_policy_is_trained_and_played_on_the_bus(folder, verb):
     status, _, err = verb("deploy", "policy=run", *deploy)
     assert status == 0, err
     assert json.loads((folder / "out/metrics.json").read_text())["completed"]
+    for name, *others in (("deploy", *deploy[1:]), ("evaluate", "episodes=1", "robots=0"), ("play", "episodes=1")):
+        policy = "policy=run" if name == "deploy" else "run"
+        status, _, err = verb(name, policy, "robot=soft.yaml", *others)
+        assert (status, "joints.knee.parameters.k: 3.0 in the file, 0.25 here" in err) == (2, True), name
+    done = pliant("play", "run", "robot=soft.yaml", "same_robot=false", "episodes=1")
+    assert done.returncode == 0, done.stderr
+    assert "is used on a robot that differs:\n  - joints.hip.parameters.k: 3.0 in" in done.stdout + done.stderr

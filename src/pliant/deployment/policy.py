@@ -159,7 +159,7 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     settle, task = float(config.run.settle), build(config.task, "task", LEARNED)
     simulated = described(config.robot).simulated(robot.info.period)
     runner = EpisodeRunner(robot, task, simulated.compiled.joints, settle)
-    policy = matched(str(config.policy), runner.policy_info)
+    policy = matched(str(config.policy), runner.policy_info, parameters=bool(config.same_robot))
     # Nobody waits for a simulation to hold still, or to walk home.
     safety = replace(robot.config, hold_time=0.0, return_to_rest=False)
     twin = EpisodeRunner(SafeRobot(simulated, safety), task, (), settle)
@@ -170,13 +170,13 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     return PolicyDeployment(runner, policy, prediction, facts)
 
 
-def matched(path: str, info: PolicyInfo) -> Policy:
+def matched(path: str, info: PolicyInfo, *, parameters: bool = True) -> Policy:
     """Return the policy of a file for what a machine offers.
 
-    Raises as `load_policy`; a `MismatchError` says what to write where the period differs.
+    Arguments and errors as `load_policy`; a `MismatchError` says what to write where the period differs.
     """
     try:
-        return load_policy(path, info)
+        return load_policy(path, info, parameters=parameters)
     except MismatchError as error:
         period = period_of(path)
         if math.isclose(period, info.period, rel_tol=1e-9):
@@ -201,7 +201,7 @@ def predict(policy: Policy, runner: EpisodeRunner, seeds: Sequence[int], joints:
         RobotError: the robot fails or is stopped.
     """
     try:
-        alike = fitted(policy, runner.policy_info)
+        alike = fitted(policy, runner.policy_info, parameters=False)
     except MismatchError as error:
         raise MismatchError(
             f"the simulation that predicts is of another robot than the machine; choose that of the machine, "

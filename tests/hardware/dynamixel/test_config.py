@@ -207,7 +207,7 @@ def test_an_encoder_that_does_not_go_round_is_taken_as_it_is():
             ConfigurationError,
             "no.* range|not a range",
         ),
-        (lambda: pair(mode="current"), ConfigurationError, "antagonists take a position mode"),
+        (lambda: pair(mode="current"), ConfigurationError, "servos behind springs take a position mode"),
         (lambda: pair(preset_rest=0.7), OutOfBoundsError, "preset_rest"),
         (lambda: DynamixelJoint("a", [], -1, 1), ConfigurationError, "has 0 servos"),
         (lambda: DynamixelConfig([], "p"), ConfigurationError, "at least one joint"),
