@@ -38,6 +38,11 @@ class Controller(ABC):
         `run` calls it before anything moves. By default every robot is accepted; see `check_names`.
         """
 
+    @property
+    def start(self) -> ArrayLike | None:
+        """The command, (columns,), under which a machine waits before the first update; None: its resting one."""
+        return None
+
     def reset(self, state: State) -> None:  # noqa: B027  most controllers remember nothing
         """Begin at a state: forget what was before."""
 

@@ -4,6 +4,7 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,8 @@ from pliant.errors import FileFormatError, MismatchError, PliantError, ShapeErro
 from pliant.files import PathLike, plain, read_npz, write_npz
 from pliant.hardware.robot import RobotInfo, State
 
+FEEDFORWARD = "feedforward.npz"
+"""The file of a run that learned one."""
 _FORMAT = 1
 _LABELS = ("columns", "units", "joints", "robot", "period", "parameters", "versions")
 
@@ -126,10 +129,14 @@ class FeedForward:
     def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote.
 
+        Args:
+            path: a file, or the folder of a run that holds `feedforward.npz`.
+
         Raises:
             MissingFileError: no such file.
             FileFormatError: not a feed-forward, damaged, incomplete, of a later format, or with NaN in it.
         """
+        path = Path(path) / FEEDFORWARD if Path(path).is_dir() else path
         arrays = read_npz(path, "feed-forward", ["time", "command", "metadata"])
         try:
             metadata = json.loads(str(arrays["metadata"]))
@@ -249,6 +256,11 @@ class Rows(Controller):
                 f"rows of {self.command.shape[1]} numbers do not fit the robot {info.name!r}, which takes "
                 f"{len(info.command)} ({', '.join(info.command_names)})."
             )
+
+    @property
+    def start(self) -> Array:
+        """The first command, (columns,)."""
+        return np.array(self.command[0], dtype=np.float64)
 
     @property
     def finished(self) -> bool:

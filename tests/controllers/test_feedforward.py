@@ -314,3 +314,11 @@ def test_playback_refuses_a_robot_that_does_not_match():
     with pytest.raises(MismatchError):
         Playback(FF, stiffer)
     Playback(FF, stiffer, parameters=False)
+
+
+def test_a_runs_folder_is_read_as_the_file_in_it(tmp_path):
+    FF.save(tmp_path / "feedforward.npz")
+    np.testing.assert_array_equal(FeedForward.load(tmp_path).command, FF.command)
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(MissingFileError, match=r"nothing/feedforward.npz"):
+        FeedForward.load(tmp_path / "nothing")

@@ -236,8 +236,8 @@ def test_a_policy_brings_its_task_and_its_period(policy_file):
 @pytest.mark.parametrize(
     ("overrides", "error", "parts"),
     [
-        (["policy=null"], ConfigurationError, ["nothing is given; one of feedforward=FILE"]),
-        (["feedforward=a.npz"], ConfigurationError, ["both are given", "policy=PATH"]),
+        (["policy=null"], ConfigurationError, ["nothing given; one of feedforward=PATH"]),
+        (["feedforward=a.npz"], ConfigurationError, ["feedforward and policy given", "policy=PATH"]),
         (["policy=nowhere.zip"], MissingFileError, ["nowhere.zip"]),
         (["episodes=0"], OutOfBoundsError, ["episodes"]),
         (

@@ -115,7 +115,7 @@ def test_a_motion_is_learned_and_played_on_the_bus(folder, verb):
     small = ("robustness.robots=0", "report.pictures=false", "hydra.run.dir=lift")
     status, _, err = verb("ilc", "robot=leg.yaml", *lift, *small)
     assert status == 0, err
-    played = ("feedforward=lift/feedforward.npz", "run.settle=0.5", "hydra.run.dir=out")
+    played = ("feedforward=lift", "run.settle=0.5", "hydra.run.dir=out")
     status, _, err = verb("deploy", *played, "hardware=emulated", "hardware.gap=null")
     assert status == 0, err
     numbers = json.loads((folder / "out/metrics.json").read_text())

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
+from pliant.controllers import Observer, Rows, run
 from pliant.errors import ConfigurationError, PliantError
 from pliant.hardware.dynamixel.robot import DynamixelRobot
 from pliant.hardware.recording import Recorder, Timing
@@ -81,6 +82,21 @@ def check_measured(robot: SafeRobot, state: State | None = None) -> None:
             f"nothing measures the position of joint {', '.join(unknown)}; give its link an encoder "
             f"(robot.machine.encoders: {{{unknown[0]}: ID}})."
         )
+
+
+def stand(robot: SafeRobot, command: Array | None, seconds: float, recorder: Recorder | None = None) -> None:
+    """Walk to a command (None: the resting one) and stand there for a while, recorded as walking.
+
+    Raises:
+        ConfigurationError: the position of a joint is not measured. Others: as `SafeRobot.walk_to`.
+    """
+    wanted = robot.info.rest if command is None else command
+    check_measured(robot, robot.read())
+    robot.reset(command=wanted)
+    watched: list[Observer] = []
+    if recorder is not None:
+        watched = [lambda state, sent: recorder.walk(state, wanted, sent)]
+    run(robot, Rows(wanted[None]), seconds, watched)
 
 
 def timing(robot: SafeRobot) -> Timing:
