@@ -196,8 +196,8 @@ class Term:
                 raise ConfigurationError(f"{self._where} needs a value for {name!r}.")
             if value is None:
                 raise ConfigurationError(
-                    f"{what} is null, which is no value: give one, or take a term that needs no {name}, without it "
-                    f"('~task.{name}')."
+                    f"{what} is null, which is no value: give one, or take a term that needs none and "
+                    f"leave it out ('~task.{name}')."
                 )
             if name in self.function.positive:
                 found[name] = positive(what, value)

@@ -169,7 +169,7 @@ def test_a_feedforward_without_a_desired_motion_is_refused(learned):
     ("overrides", "message"),
     [
         (["feedforward=nowhere.npz"], "nowhere.npz"),
-        ([], "nothing is given; one of feedforward=FILE"),
+        ([], "nothing given; one of feedforward=PATH"),
         (["feedforward=learned.npz", "hardware=real"], "no serial port is given"),
         (["feedforward=learned.npz", "robot.period=0.02"], "period: 0.01 s in the file, 0.02 s here"),
         (["feedforward=learned.npz", "hardware=emulatd"], "emulated"),
