@@ -45,7 +45,7 @@ def job(config: DictConfig) -> dict[str, Any]:
     with StopKey(config.run.stop_keys) as stop_key:
         robot = machine(config)
         deployment = prepared(config, SafeRobot(robot, build(config.safety, "safety"), stop_key), console)
-        with Recorder(folder / "recording.mcap", deployment.robot.info, deployment.facts) as recorder:
+        with Recorder(folder / "recording.mcap", deployment.info, deployment.facts) as recorder:
             try:
                 deployment.run(recorder, console)
             finally:

@@ -34,6 +34,8 @@ class Deployment(ABC):
             facts: what is deployed, for the recording.
         """
         self.robot, self.facts = robot, facts
+        self.info = robot.info
+        """What is recorded."""
         self.reason = "completed"
         """`completed`, or what ended it early."""
 

@@ -23,6 +23,7 @@ from pliant.deployment.deployment import (
     timing,
 )
 from pliant.deployment.episodes import EpisodeRunner, Period, Trace
+from pliant.deployment.kinematic_sensing import task_model
 from pliant.deployment.reports import write_policy_report
 from pliant.envs.description import described
 from pliant.errors import MismatchError, RobotError, check_bounds
@@ -62,6 +63,7 @@ class PolicyDeployment(Deployment):
         """
         super().__init__(runner.robot, facts)
         self._runner, self._policy, self._prediction = runner, policy, prediction
+        self.info = runner.info
 
     @property
     def traces(self) -> Sequence[Trace]:
@@ -157,12 +159,14 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     check_measured(robot)
     first, count = int(config.seed), int(check_bounds("episodes", config.episodes, 1, 10**6))
     settle, task = float(config.run.settle), build(config.task, "task", LEARNED)
-    simulated = described(config.robot).simulated(robot.info.period)
-    runner = EpisodeRunner(robot, task, simulated.compiled.joints, settle)
+    description = described(config.robot)
+    simulated = description.simulated(robot.info.period)
+    model = task_model(description, task, robot.info.period)
+    runner = EpisodeRunner(robot, task, model, settle)
     policy = matched(str(config.policy), runner.policy_info, parameters=bool(config.same_robot))
     # Nobody waits for a simulation to hold still, or to walk home.
     safety = replace(robot.config, hold_time=0.0, return_to_rest=False)
-    twin = EpisodeRunner(SafeRobot(simulated, safety), task, (), settle)
+    twin = EpisodeRunner(SafeRobot(simulated, safety), task, model, settle)
     prediction = predict(policy, twin, range(first, first + count), robot.info.joints)
     done = sum(trace.episode.success for trace in prediction.traces if trace.episode is not None)
     console.print(f"predicted by simulation: {done} of {count} episodes succeed", highlight=False)
