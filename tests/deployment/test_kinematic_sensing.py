@@ -103,7 +103,7 @@ def test_a_policy_that_follows_a_path_is_deployed(folder, verb):
     """An untrained one: what counts is that it sees the same on the bus as where it would learn."""
     pytest.importorskip("stable_baselines3")
     pytest.importorskip("mink")
-    task = ("task=track_path", "task.path.centre=[-0.15,0.35]", "task.path.radius=0.02", "task.path.duration=0.3")
+    task = ("task=track_path", "task.path.centre=[-0.1,0.35]", "task.path.radius=0.015", "task.path.duration=0.3")
     quick = ("steps=16", "n_envs=2", "algo.n_steps=8", "algo.batch_size=16")
     quiet = ("evaluation.episodes=2", "logging.to=[csv]", "report.write=false", "physics_threads=1")
     status, _, err = verb("train", "robot=leg.yaml", *task, *quick, *quiet, "hydra.run.dir=run")
