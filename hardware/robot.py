@@ -217,25 +217,6 @@ class Robot(ABC):
                 a NaN or a wrong shape raises before anything is sent.
         """
 
-    def run(self, commands: ArrayLike) -> State:
-        """Send commands one after another, a row a period, and return the motion from where the robot stands.
-
-        Args:
-            commands: (n, columns), in the units of `info.command`.
-
-        Returns:
-            A state with a leading axis of n + 1 instants, one period apart: position (n + 1, joints), ….
-
-        Raises:
-            ShapeError, OutOfBoundsError: a row has the wrong shape or a NaN; then none is sent.
-        """
-        rows = [check_command(row, self.info) for row in np.asarray(commands, dtype=np.float64)]
-        states = [self.read()]
-        for command in rows:
-            self.send(command)
-            states.append(self.read())
-        return stacked(states)
-
     @abstractmethod
     def stop(self) -> None:
         """Stop all motion. Safe to call at any time, connected or not, any number of times."""

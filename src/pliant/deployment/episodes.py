@@ -80,12 +80,9 @@ class _Tap(RobotWrapper):
         return self.state
 
     def send(self, command: ArrayLike) -> Array:
-        self.asked = np.array(command, dtype=np.float64)
-        if self.settling is None:
-            self.sent = super().send(command)
-        else:
-            state = self.read()
-            self.sent = super().send(command)
+        self.asked, state = np.array(command, dtype=np.float64), self.state
+        self.sent = super().send(command)
+        if self.settling is not None:
             self.settling(state, self.asked, self.sent)
         return self.sent
 
