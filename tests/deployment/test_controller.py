@@ -1,20 +1,27 @@
 """Controllers on a machine: ours by name, one of the user's own, from the class to the emulated bus."""
 
+import io
 import json
 import shlex
 
 import numpy as np
 import pytest
+from hydra import compose, initialize_config_module
+from rich.console import Console
 from tests.test_documents import blocks, run_python
 
 pytest.importorskip("dynamixel_sdk")
 pytest.importorskip("mcap")
+from pliant.conf.build import build
 from pliant.controllers import MinimumJerk, Step, run
 from pliant.controllers.setpoints import SetpointPID, Setpoints
+from pliant.deployment.controller import prepare_controller
+from pliant.deployment.machines import machine
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.simulation import SimulatedRobot
-from pliant.errors import OutOfBoundsError
-from pliant.hardware.recording import read_recording
+from pliant.errors import OutOfBoundsError, RobotError
+from pliant.hardware.recording import Recorder, read_recording
+from pliant.hardware.safety import SafeRobot
 
 PAGE = "docs/own-controller.md"
 SHORT = ("run.settle=0.1", "hydra.run.dir=out", "duration=0.6")
@@ -71,6 +78,23 @@ def test_a_trajectory_is_played_and_its_error_told(own, verb):
     assert 0.25 < tracking[-1][0] <= 0.3
     page = (own / "out/report.html").read_text()
     assert "predicted by simulation" in page
+
+
+def test_the_stop_key_ends_it_and_what_was_done_is_kept(tmp_path):
+    with initialize_config_module("pliant.conf", version_base="1.3"):
+        config = compose("deploy", ["controller=setpoints", "duration=1", "run.settle=0.1", "safety.hold_time=0"])
+    safety = build(config.safety, "safety")
+    safe = SafeRobot(machine(config), safety, lambda: len(deployment.trace.sent) == 30)
+    deployment = prepare_controller(config, safe, Console(file=io.StringIO()))
+    with Recorder(tmp_path / "r.mcap", deployment.info) as recorder:
+        with pytest.raises(RobotError, match="the stop key"):
+            deployment.run(recorder, Console(file=io.StringIO()))
+        numbers, report = deployment.finish(tmp_path, Console(file=io.StringIO()))
+    assert (numbers["completed"], numbers["trips"]) == (False, ["the stop key"])
+    assert len(deployment.trace.sent) == 30
+    assert numbers["max_error_rad"] is not None
+    assert report.exists()
+    assert len(read_recording(tmp_path / "r.mcap").series["/command"]["asked"]) == 30
 
 
 @pytest.mark.parametrize(

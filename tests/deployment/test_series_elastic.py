@@ -144,6 +144,8 @@ def test_a_policy_is_trained_and_played_on_the_bus(folder, verb, pliant):
     status, _, err = verb("deploy", "policy=run", *deploy)
     assert status == 0, err
     assert json.loads((folder / "out/metrics.json").read_text())["completed"]
+    status, _, err = verb("deploy", "policy=run", *deploy, "robot.machine.encoders=null")
+    assert (status, "nothing measures the position of joint hip, knee" in err) == (2, True), err
     for name, *others in (("deploy", *deploy[1:]), ("evaluate", "episodes=1", "robots=0"), ("play", "episodes=1")):
         policy = "policy=run" if name == "deploy" else "run"
         status, _, err = verb(name, policy, "robot=soft.yaml", *others)
