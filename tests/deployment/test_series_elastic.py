@@ -72,6 +72,16 @@ def test_the_bench_has_the_columns_that_learning_has(folder):
     driver.power_off()
 
 
+def test_the_robot_explains_itself_that_an_encoder_is_missing(folder, verb):
+    said = {}
+    for file in ("leg.yaml", "blind.yaml"):
+        status, out, err = verb("robot", file)
+        assert status == 0, err
+        said[file] = " ".join(out.split())
+    assert "no encoder on the link of hip, knee" in said["blind.yaml"]
+    assert "no encoder" not in said["leg.yaml"]
+
+
 def test_the_servo_moves_and_the_spring_yields_under_the_links_weight(folder):
     driver = emulated("leg.yaml")
     springs = describe("leg.yaml").simulated().compiled.joints

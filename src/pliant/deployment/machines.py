@@ -144,8 +144,8 @@ def _joint(
     position = columns.get("equilibrium") or columns.get("position")
     if position is None:
         raise ConfigurationError(
-            f"joint {name!r} is commanded by {', '.join(columns) or 'nothing'}; servos take a position or an "
-            "equilibrium. Choose another drive for it."
+            f"joint {name!r} is commanded by {', '.join(columns) or 'nothing'}; servos take a position (mode 1, a "
+            "servo or position loop) or an equilibrium (modes 3 and 6)."
         )
     preset = columns.get("preset")
     if (preset is not None) != (len(servos) == 2):
