@@ -138,6 +138,14 @@ def test_a_controller_that_cannot_be_is_refused_by_name(own, verb, words, part):
     assert (status, part in err) == (2, True), err
 
 
+def test_a_controller_without_the_trajectory_it_follows_is_refused(own, verb):
+    status, _, err = verb("view", "controller=setpoints", "viewer=offscreen")
+    assert (status, "the controller's trajectory is that of the command line" in err) == (
+        2,
+        True,
+    )
+
+
 def test_a_pid_on_the_setpoints_takes_away_what_the_weight_pulls_down():
     errors = {}
     for name in ("open", "closed"):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import InterpolationKeyError
 from rich.console import Console
 
 from pliant.conf.build import build
@@ -41,7 +42,13 @@ def build_controller(node: DictConfig, info: RobotInfo) -> "NamedController":
         ConfigurationError: it is of no trusted package, does not take these entries, or is no controller.
         PliantError: whatever it has to say about its arguments.
     """
-    make = build({**OmegaConf.to_container(node, resolve=True), "_partial_": True}, "controller")  # type: ignore[dict-item]
+    try:
+        settings: Any = OmegaConf.to_container(node, resolve=True)
+    except InterpolationKeyError as error:
+        raise ConfigurationError(
+            f"the controller's {error.key} is that of the command line, which gives none: trajectory=sine, …"
+        ) from error
+    make = build({**settings, "_partial_": True}, "controller")
     name = getattr(make.func, "__name__", str(make.func))
     given = {"info": info} if "info" in inspect.signature(make.func).parameters else {}
     with _explained(name, "cannot be made"):
