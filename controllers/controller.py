@@ -32,16 +32,14 @@ class Controller(ABC):
     millisecond, so that any robot's period has room for it.
     """
 
+    initial_command: ArrayLike | None = None
+    """The command, (columns,), under which a machine waits before the first update; None: its resting one."""
+
     def check(self, info: RobotInfo) -> None:  # noqa: B027  most controllers fit any robot of the right size
         """Raise `MismatchError`, naming every difference, if this is for another robot.
 
         `run` calls it before anything moves. By default every robot is accepted; see `check_names`.
         """
-
-    @property
-    def start(self) -> ArrayLike | None:
-        """The command, (columns,), under which a machine waits before the first update; None: its resting one."""
-        return None
 
     def reset(self, state: State) -> None:  # noqa: B027  most controllers remember nothing
         """Begin at a state: forget what was before."""

@@ -245,6 +245,7 @@ class Rows(Controller):
     def __init__(self, command: ArrayLike, columns: Sequence[str] = ()) -> None:
         self.command = finite_array("rows of commands", command, (None, len(columns) or None))
         self.columns = tuple(columns)
+        self.initial_command = self.command[0]
         self._row = 0
 
     def check(self, info: RobotInfo) -> None:
@@ -256,11 +257,6 @@ class Rows(Controller):
                 f"rows of {self.command.shape[1]} numbers do not fit the robot {info.name!r}, which takes "
                 f"{len(info.command)} ({', '.join(info.command_names)})."
             )
-
-    @property
-    def start(self) -> Array:
-        """The first command, (columns,)."""
-        return np.array(self.command[0], dtype=np.float64)
 
     @property
     def finished(self) -> bool:

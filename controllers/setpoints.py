@@ -42,15 +42,11 @@ class Setpoints(Controller):
         self._columns = list(joint_columns(info, columns))
         self._rest, self._through = info.rest, through
         self._joints, self._names = info.joints, info.command_names
+        self.initial_command = self._at(0.0)
 
     def check(self, info: RobotInfo) -> None:
         """Raise `MismatchError`, naming every difference, if the robot is another one than this was made for."""
         check_names("the setpoints", self._joints, self._names, info)
-
-    @property
-    def start(self) -> Array:
-        """The command of the trajectory's beginning, (columns,)."""
-        return self._at(0.0)
 
     def update(self, state: State, t: float) -> Array:
         """Return the command, (columns,), for the time `t` of the trajectory, s; the state is not used."""

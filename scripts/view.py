@@ -99,7 +99,7 @@ def chosen_motion(config: DictConfig) -> LoopedMotion:
     if config.get("controller") is not None:
         controller = build_controller(config.controller, robot.info)
         duration = math.inf if controller.trajectory is None else float(controller.trajectory.duration)
-        return LoopedMovement(Movement(robot, controller, duration, before=controller.start))
+        return LoopedMovement(Movement(robot, controller, duration, before=controller.initial_command))
     if config.get("trajectory") is not None:
         return LoopedMovement(trajectory_movement(robot, build(config.trajectory, "trajectory")))
     return LoopedMovement(demonstration_movement(robot))

@@ -171,7 +171,7 @@ def test_the_correction_of_a_setpoint_is_limited_and_begins_anew():
         loop.reset(state)
         again = loop.update(state._replace(position=np.full(2, 0.5)), 0.0)
         np.testing.assert_allclose(again[columns], 0.5)
-        np.testing.assert_allclose(loop.start[columns], step.position(0.0))
+        np.testing.assert_allclose(loop.initial_command[columns], step.position(0.0))
         with pytest.raises(OutOfBoundsError, match="measured position"):
             loop.update(state._replace(position=np.array([np.nan, 0.0])), 0.02)
         with pytest.raises(OutOfBoundsError, match="SetpointPID kp"):

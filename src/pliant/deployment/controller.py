@@ -66,6 +66,7 @@ class NamedController(Controller):
 
     def __init__(self, controller: Controller, name: str) -> None:
         self.controller, self.name = controller, name
+        self.initial_command = controller.initial_command
         self.trajectory: Trajectory | None = getattr(controller, "trajectory", None)
         """What it follows, where it follows something."""
 
@@ -73,12 +74,6 @@ class NamedController(Controller):
         """As the controller's."""
         with _explained(self.name, "failed in check"):
             self.controller.check(info)
-
-    @property
-    def start(self) -> ArrayLike | None:
-        """As the controller's."""
-        with _explained(self.name, "failed in start"):
-            return self.controller.start
 
     def reset(self, state: State) -> None:
         """As the controller's."""
@@ -195,7 +190,7 @@ class ControllerRun:
         self.trace = Trace(0)
         self._seen, self._controller = SpringSensing(robot, joints), controller
         controller.check(robot.info)
-        start = controller.start
+        start = controller.initial_command
         self.start = None if start is None else np.array(start, dtype=np.float64)
         """Command under which it begins, (columns,); None: the resting one."""
 
