@@ -84,7 +84,7 @@ class Training:
         checkpoint = None if config.resume is None else read_checkpoint(Path(config.resume))
         torch.set_num_threads(int(config.threads))
         settings: dict[str, Any] = plain(OmegaConf.to_container(config, resolve=True))
-        example = make_environment(config)
+        example = make_environment(config, randomisation=config.get("randomisation"))
         info = policy_info(example)
         example.close()
         learner = Learner(config, info)
