@@ -232,6 +232,8 @@ def _prepare(model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisatio
         quickest.body_mass[:] *= lowest
         quickest.body_inertia[:] *= lowest
         mujoco.mj_setConst(quickest, mujoco.MjData(quickest))
+    if randomisation.damping is not None:  # the integrator carries it, so that more of it is slower
+        quickest.dof_damping[:] *= randomisation.damping.bounds[0]
     step = float(model.opt.timestep)
     descriptions = [_quickest(joint.description, randomisation, step) for joint in joints]
     largest = check_stability(quickest, [(j.name, d, j.joint) for j, d in zip(joints, descriptions, strict=True)])
