@@ -38,7 +38,7 @@ def test_pd_learning_of_a_joint_is_its_inverse():
 
 
 def test_the_norm_optimal_model_settles_at_the_static_gain_and_has_the_joints_response():
-    response = norm_optimal_law(JOINTS, 1e-3, effort=0.1).impulse_response
+    response = norm_optimal_law(JOINTS, 1e-3, effort=0.1, cutoff=2.0).impulse_response
     np.testing.assert_allclose(response.sum(axis=0), [joint.static_gain for joint in JOINTS], rtol=2e-3)
     time = 1e-3 * np.arange(len(response))
     for f in (0.5, 3.0):

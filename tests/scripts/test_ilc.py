@@ -44,6 +44,20 @@ def test_a_run_folder_holds_what_was_learned_and_how(pliant, quick, tmp_path):
     assert "trial" in done.stdout
 
 
+def test_norm_optimal_learning_needs_three_trials_at_most_and_ends_without_a_jump(pliant, quick, tmp_path):
+    done = pliant("ilc", *quick[1:], "ilc=norm_optimal")
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    errors = metrics["max_error_per_iteration"]
+    assert metrics["converged"] is True
+    assert len(errors) <= 3
+    assert errors[-1] < 0.01
+    assert (np.diff(errors) < 0.0).all()
+    learned = FeedForward.load(tmp_path / "out" / "feedforward.npz")
+    steps = np.abs(np.diff(learned.command, axis=0)).max(axis=1)
+    assert steps[-5:].max() < steps[:-5].max()
+
+
 def test_a_motion_that_begins_lifted_begins_there(pliant, quick, tmp_path):
     done = pliant("ilc", *quick, "trajectory.start=[0.5,0.5]", "trajectory.duration=6", "learning.tolerance=0.02")
     assert done.returncode == 0, done.stderr
@@ -146,6 +160,8 @@ def test_a_sweep_is_summed_up_in_one_table(pliant, quick, tmp_path):
         (["robot.period=0.0125"], "whole multiple"),
         (["learning.resume=nowhere"], "nowhere"),
         (["robot=arm3"], "arm3"),
+        (["learning.begin=hold"], "unknown beginning of a trial 'hold'"),
+        (["ilc=norm_optimal", "robot.mode=5"], "no command holds"),
     ],
 )
 def test_a_wrong_setting_is_explained(pliant, quick, overrides, message):

@@ -13,13 +13,15 @@ from pliant.conf.build import build
 from pliant.controllers import FeedForward, IterativeLearning, Learned, Motion, desired_motion
 from pliant.controllers.trial import JointTrials
 from pliant.envs.description import RobotDescription, described
+from pliant.envs.linearisation import built_law
 from pliant.envs.robustness import Perturbation, replay
 from pliant.envs.simulation import SimulatedRobot
-from pliant.envs.simulation.holding import TrialStart, link_ranges, trial_start
-from pliant.errors import RobotError
+from pliant.envs.simulation.holding import TrialStart, link_ranges, slow_commands, trial_start
+from pliant.errors import RobotError, unknown_name
 from pliant.hardware.robot import Array
 
 _STATE = "learner.npz"
+_BEGIN = ("resting", "held")
 
 
 class LearnedMotion(NamedTuple):
@@ -55,9 +57,14 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
     options = config.learning
     with robot:
         trials = _TimedTrials(robot, options.columns)
-        begin = trial_start(robot.compiled, motion.position[0], trials.columns)
+        held = _held(options.begin)
+        begin = trial_start(robot.compiled, motion.position[0], trials.columns, held=held)
         robot.reset(position=begin.position, command=begin.command, settled=begin.settled)
-        law = build(config.ilc, "ilc")
+        law = built_law(config.ilc, description, motion, trials.columns)
+        if held:
+            first = slow_commands(robot.compiled, motion, trials.columns)
+        else:
+            first = law.initial(motion.position) + begin.lift
         learning = IterativeLearning(
             law,
             motion,
@@ -66,7 +73,7 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
             options.max_iterations,
             trials.low,
             trials.high,
-            law.initial(motion.position) + begin.lift,
+            first,
         )
         if options.resume is not None:
             learning.load(Path(options.resume) / _STATE)
@@ -98,6 +105,13 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
     metrics["robustness"] = _robustness(perturbation, description, command, motion.position, begin)
     metrics["robustness_seconds"] = time.perf_counter() - start
     return LearnedMotion(robot, motion, learned, begin, metrics)
+
+
+def _held(begin: Any) -> bool:
+    """Whether trials begin held at the robot's own start too, from the setting of that."""
+    if begin not in _BEGIN:
+        raise unknown_name("beginning of a trial", begin, _BEGIN, "learning.begin")
+    return bool(begin == "held")
 
 
 class _TimedTrials(JointTrials):
