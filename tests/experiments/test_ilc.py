@@ -82,7 +82,7 @@ def test_the_published_lift_is_learned_in_no_more_trials_than_published():
     for name in ("p", "pd", "norm_optimal"):
         assert metrics[f"{name}_converged"] == 1.0
         assert metrics[f"{name}_max_error_rad"] < 0.08
-        assert metrics[f"{name}_perturbed_worst_rad"] < 0.12
+        assert metrics[f"{name}_perturbed_worst_rad"] < 0.15
     assert max(metrics["pd_trials"], metrics["norm_optimal_trials"]) < metrics["p_trials"]
     assert all(claim.holds is not False for claim in outcome.claims)
 

@@ -325,8 +325,9 @@ class LearnedLift(Experiment):
             f"five-qbMove arm. Its first trial is {first.max_error:.2f} rad off, and how many trials it takes "
             "from there depends on its weight; the claim is that it takes no more than the published arm.",
             "There is no real arm here. In its place the learned command is replayed on "
-            f"{around.robots} arms whose masses differ by ±{around.mass:.0%} and frictions by "
-            f"±{around.friction:.0%}, with commands {1e3 * around.command_delay:g} ms late.",
+            f"{around.robots} arms whose masses differ by ±{around.mass:.0%}, frictions by "
+            f"±{around.friction:.0%}, springs by ±{around.spring:.0%} and motors by ±{around.motor:.0%}, "
+            f"with commands {1e3 * around.command_delay:g} ms late.",
             "PD-type and norm-optimal learning were published on other robots and motions; here they are given "
             "the same task, with parameters from the arm's stiffness, inertia and friction at the preset.",
             "Dry friction sets a floor: from some 0.05° rms on, what is learned in one trial is undone by where "

@@ -102,7 +102,9 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
     }
     start = time.perf_counter()
     perturbation = build(config.robustness, "robustness")
-    metrics["robustness"] = _robustness(perturbation, description, command, motion.position, begin)
+    metrics["robustness"] = _robustness(
+        perturbation, description, command, motion.position, begin, float(options.tolerance)
+    )
     metrics["robustness_seconds"] = time.perf_counter() - start
     return LearnedMotion(robot, motion, learned, begin, metrics)
 
@@ -150,6 +152,7 @@ def _robustness(
     command: Array,
     desired: Array,
     start: TrialStart,
+    tolerance: float,
 ) -> dict[str, Any]:
     """Replay on perturbed robots; returns the statistics of their largest errors and the errors themselves."""
     if perturbation.robots == 0:
@@ -159,6 +162,8 @@ def _robustness(
     return {
         **asdict(perturbation),
         "max_error_rad": [float(e) for e in errors],
+        "within_tolerance": int(np.count_nonzero(errors < tolerance)),
+        "diverged": int(np.count_nonzero(~np.isfinite(errors))),
         "mean_rad": float(errors.mean()),
         "worst_rad": float(errors.max()),
     }
