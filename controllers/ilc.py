@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pliant.controllers.checks import Array, all_finite, number_array, positive
 from pliant.controllers.lifted import LiftedModel, coupled_response
@@ -45,6 +45,18 @@ class LearningLaw(ABC):
             error: desired minus measured position of the trial before, (n, joints), rad.
             error_rate: desired minus measured velocity of the trial before, (n, joints), rad/s.
         """
+
+    def transfer(self, iteration: int, frequency: Array) -> NDArray[np.complexfloating] | None:
+        """Return what the law makes of an error, L, for a forecast; None if it does not say.
+
+        Args:
+            iteration: number of the trial that the correction is for.
+            frequency: (f,), Hz.
+
+        Returns:
+            (f, joints) or (f, 1): correction over error, rad per rad.
+        """
+        return None
 
     def identity(self) -> Mapping[str, object]:
         """Return the law's name and settings as plain data: equal for laws that learn alike.
@@ -80,7 +92,14 @@ class PTypeILC(LearningLaw):
 
     def update(self, iteration: int, command: Array, error: Array, error_rate: Array) -> Array:
         """Return u + K(iteration)·e, (n, joints)."""
-        return command + self.gain * math.exp(-iteration / self.decay) * error
+        return command + self._gain(iteration) * error
+
+    def transfer(self, iteration: int, frequency: Array) -> NDArray[np.complexfloating]:
+        """Return K(iteration) at every frequency, (f, 1)."""
+        return np.full((len(frequency), 1), self._gain(iteration), dtype=np.complex128)
+
+    def _gain(self, iteration: int) -> float:
+        return self.gain * math.exp(-iteration / self.decay)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +170,16 @@ class PDTypeILC(LearningLaw):
         e, de = self._low_pass(error), self._low_pass(error_rate)
         dde = np.gradient(de, self.period, axis=0)
         return command + kp * e + kd * de + (1.0 + self.epsilon) / B * dde
+
+    def transfer(self, iteration: int, frequency: Array) -> NDArray[np.complexfloating] | None:
+        """Return F·(kp + kd·s + (1 + ε)/B·s²), (f, joints); None where B varies along the trial."""
+        gain = self.input_gain
+        if callable(gain) or np.ndim(gain) > 1:
+            return None
+        s = 2j * np.pi * frequency[:, None]
+        low_pass = 1.0 / (1.0 + (frequency[:, None] / self.cutoff) ** 4)
+        kp, kd = np.add(self.kp, self.kp_online), np.add(self.kd, self.kd_online)
+        return np.asarray(low_pass * (kp + kd * s + (1.0 + self.epsilon) / np.asarray(gain) * s**2))
 
     def _low_pass(self, signal: Array) -> Array:
         from scipy.signal import butter, sosfiltfilt  # 0.9 s to import

@@ -28,14 +28,22 @@ POSES = 5
 """Poses along a motion of which the model is made."""
 _STEP = 0.01
 """By how much a command is moved, in its unit; no more than a hundredth of its range."""
-_FIRST, _LONGEST = 2.0, 64.0
-"""How long an answer is waited for, at first and at most, s."""
-_SETTLED = 0.02
+LONGEST = 64.0
+"""How long an answer is waited for at most, s, …"""
+_FIRST = 2.0
+"""… and at first."""
+_SETTLED = 0.05
 """An answer is over when the last quarter of it moves by less than this fraction of it."""
 
 
 def impulse_responses(
-    description: RobotDescription, position: Array, columns: Sequence[int], poses: int = POSES
+    description: RobotDescription,
+    position: Array,
+    columns: Sequence[int],
+    poses: int = POSES,
+    longest: float = LONGEST,
+    *,
+    settled: bool = True,
 ) -> Array:
     """Return how the joints answer to their commands along a motion, for `NormOptimalILC` and `LiftedModel`.
 
@@ -44,6 +52,8 @@ def impulse_responses(
         position: of a motion, (n, joints), rad.
         columns: index of the command column of each joint.
         poses: of the motion, evenly spread over its rows.
+        longest: how long an answer is waited for, s.
+        settled: whether an answer that is not over by then is refused, or cut off there.
 
     Returns:
         (poses, m, joints, joints), rad per rad: the position of the first joint axis 0, 1, … m − 1 periods after a
@@ -63,7 +73,7 @@ def impulse_responses(
     with robot:
         holding = [resting_command(robot.compiled, pose, columns) for pose in chosen]
         duration = _FIRST
-        while duration <= _LONGEST:
+        while duration <= longest:
             steps = [
                 _step_responses(robot, pose, command, columns, duration)
                 for pose, command in zip(chosen, holding, strict=True)
@@ -72,9 +82,11 @@ def impulse_responses(
             if _at_rest(answers):
                 return np.diff(answers, axis=1, prepend=0.0)
             duration *= 2.0
+    if not settled and np.isfinite(answers).all():
+        return np.diff(answers, axis=1, prepend=0.0)
     moved = ", ".join(robot.info.command_names[k] for k in columns)
     raise ConfigurationError(
-        f"robot {robot.info.name!r} is not at rest {_LONGEST:g} s after a small change of {moved}, so it has no "
+        f"robot {robot.info.name!r} is not at rest {longest:g} s after a small change of {moved}, so it has no "
         "model to learn by. Learn commands that are positions or equilibria (learning.columns), give the joints "
         "some damping, or choose ilc=p_type."
     )
@@ -84,7 +96,8 @@ def built_law(node: Any, description: RobotDescription, motion: Motion, columns:
     """Return the learning law that a configuration describes, with a model of the robot where it asks for one.
 
     Args:
-        node: of the group `ilc`; `impulse_response: null` is filled in by `impulse_responses`.
+        node: of the group `ilc`; what it leaves open, `impulse_response` and `period`, is filled in by
+            `impulse_responses` and the robot.
         description: the robot.
         motion: to be learned.
         columns: index of the command column of each joint.
@@ -92,9 +105,12 @@ def built_law(node: Any, description: RobotDescription, motion: Motion, columns:
     Raises:
         As `build` and `impulse_responses`.
     """
+    known: dict[str, Any] = {}
+    if "period" in node and node.period is None:
+        known["period"] = description.period
     if "impulse_response" in node and node.impulse_response is None:
-        return build(node, "ilc", impulse_response=impulse_responses(description, motion.position, columns))
-    law: LearningLaw = build(node, "ilc")
+        known["impulse_response"] = impulse_responses(description, motion.position, columns)
+    law: LearningLaw = build(node, "ilc", **known)
     return law
 
 

@@ -8,10 +8,14 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from pliant import command_line
+from pliant.controllers.learning import StopReason
 from pliant.experiments.ilc_report import robustness_text, write_report
 from pliant.experiments.ilc_run import learn_motion
 from pliant.files import write_json
 from pliant.training.run_settings import learned_in, settings
+
+NOT_LEARNED = 1
+"""Exit status of a learning that ended without having come within its tolerance."""
 
 
 def job(config: DictConfig) -> dict[str, Any]:
@@ -29,6 +33,8 @@ def job(config: DictConfig) -> dict[str, Any]:
     wall, physics = metrics["wall_seconds"], metrics["physics_seconds"]
     console.print(f"learned in {wall:.2f} s, of which physics {physics:.2f} s; results in {folder}")
     command_line.show_report(report, console, browse=config.report.open)
+    if learned.reason in (StopReason.ITERATIONS, StopReason.DIVERGED) and not command_line.is_sweep():
+        raise SystemExit(NOT_LEARNED)
     return metrics
 
 

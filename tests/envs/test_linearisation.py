@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 from hydra import compose, initialize_config_module
+from omegaconf import OmegaConf
 
 from pliant.actuators import CompliantJoint, add_compliant_joint, find_law
 from pliant.controllers import IterativeLearning, MinimumJerk, joint_impulse_response, sample
@@ -122,3 +123,9 @@ def test_norm_optimal_learning_is_quick_and_monotone(robot, start, goal, duratio
     assert np.abs(np.diff(best.command, 2, axis=0)).max() < 15.0 * 0.01**2, (
         "within the limits of deployment, rad/s²"
     )
+
+
+def test_a_law_gets_the_period_of_a_robot_whose_file_says_none():
+    node = OmegaConf.create({"_target_": "pliant.controllers.PDTypeILC", "period": None, "input_gain": 40.0})
+    motion = sample(MinimumJerk([0.0], [0.1], 1.0), 0.01)
+    assert built_law(node, lying(3), motion, [0]).period == 0.01

@@ -116,6 +116,8 @@ def write_report(
         f"{str(learned.reason).capitalize()}: {learned.detail}. "
         f"{metrics['simulated_seconds']:.0f} s simulated in {metrics['physics_seconds']:.2f} s.",
     )
+    if metrics["forecast"]:
+        report.text(metrics["forecast"])
     try:
         if pictures:
             _add_pictures(report, robot, learned, start, folder)
