@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.controllers.checks import Array
 from pliant.controllers.learning import IterativeLearning, StopReason
@@ -77,7 +78,7 @@ def forecast(learning: IterativeLearning, response: Array, joints: Sequence[str]
     return Forecast(False, best, len(result.history), why)
 
 
-def _ratios(response: Array, transfer: Array, frequency: Array, period: float) -> Array:
+def _ratios(response: Array, transfer: NDArray[np.complexfloating], frequency: Array, period: float) -> Array:
     """Return |1 − L·P| of each joint alone, and of all together: (instants, frequencies, joints + 1)."""
     times = period * np.arange(response.shape[1])
     answer = np.einsum("ft,ktij->kfij", np.exp(-2j * np.pi * frequency[:, None] * times), response)

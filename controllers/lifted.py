@@ -74,6 +74,6 @@ class LiftedModel:
         whole = np.fft.rfft(positions, self.size, axis=0)[None, ..., None]
         parts = np.matmul(self.spectrum.conj().swapaxes(-1, -2), whole)[..., 0]
         lasting = (self._weights * np.fft.irfft(parts, self.size, axis=1)[:, : self._all]).sum(axis=0)
-        commands = lasting[: self._rows].copy()
+        commands: Array = lasting[: self._rows].copy()
         commands[-1] += lasting[self._rows :].sum(axis=0)
         return commands
