@@ -26,7 +26,6 @@ from pliant.deployment.deployment import stand
 from pliant.deployment.feedforward import FeedForwardDeployment, checked
 from pliant.deployment.machines import dynamixel_config
 from pliant.deployment.machines import machine as machine_of
-from pliant.deployment.trials import MachineTrials
 from pliant.envs.description import RobotDescription, described
 from pliant.envs.linearisation import built_law
 from pliant.envs.models.arm2 import arm2
