@@ -7,6 +7,7 @@ of their own, kept in the state of the simulation, and are computed in the same 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 import mujoco
@@ -18,7 +19,7 @@ from pliant.actuators.layout import SIGNALS
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.selection import matches
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
-from pliant.hardware.robot import PER_JOINT, Array, Channel, State, joint_signals
+from pliant.hardware.robot import PER_JOINT, PER_MOTOR, Array, Channel, State, joint_signals
 
 JOINT: Final = 0
 """Source of a number: what the law of a joint tells, `layout.SIGNALS`, joint by joint …"""
@@ -214,7 +215,9 @@ def choose(model: RobotModel, wanted: Sequence[str]) -> list[Offer]:
 
 
 def _matches(pattern: str, offer: Offer) -> bool:
-    return matches(offer.group, pattern) or matches(offer.channel.name, pattern)
+    """A group's name is one part, whatever `/` it has."""
+    by_group = offer.group == pattern or fnmatchcase(offer.group, pattern)
+    return by_group or matches(offer.channel.name, pattern)
 
 
 def check_names(model: RobotModel) -> None:
@@ -374,8 +377,7 @@ class Readings:
             for quantity in PER_JOINT
             for name in robot.joints
         ]
-        per_motor = ("motor_position", "motor_velocity", "motor_torque", "spring_torque")
-        places += [(JOINT, _signal(j, f"{name}{m + 1}")) for name in per_motor for j, m in motors]
+        places += [(JOINT, _signal(j, f"{quantity}{m + 1}")) for quantity in PER_MOTOR for j, m in motors]
         places += [_offer_place(model, robot, offer) for offer in chosen]
         self.source: NDArray[np.int64] = np.array([source for source, _ in places], dtype=np.int64)
         """Where each number comes from, (size,)."""
@@ -475,9 +477,9 @@ def _channels(
     slides = {name: ("m", "N") for name in robot.joints if int(model.joint(name).type[0]) == slide}
     found = []
     for channel in joint_signals(robot.joints, motors, slides):
-        name, _, quantity = channel.name.rpartition("/")
-        if quantity == "position" and name in robot.joints and model.joint(name).limited[0]:
-            low, high = (float(bound) for bound in model.joint(name).range)
+        joint = channel.owner
+        if channel.quantity == "position" and model.joint(joint).limited[0]:
+            low, high = (float(bound) for bound in model.joint(joint).range)
             found.append(Channel(channel.name, channel.unit, low, high, min(max(0.0, low), high)))
         else:
             found.append(channel)

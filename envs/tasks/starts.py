@@ -99,7 +99,7 @@ def _inverse(side: Side, goal: GoalOnRobot) -> Array:
     points = np.zeros((len(goal.table), 3))
     site = ""
     for k, channel in enumerate(goal.channels):
-        quantity = channel.name.rpartition("/")[2]
+        quantity = channel.quantity
         if quantity.startswith("position_"):
             points[:, "xyz".index(quantity[-1])] = goal.table[:, k]
             site = goal.compared[k].rpartition("/")[0]

@@ -11,6 +11,7 @@ from tests.envs.simulation.robots import ROBOTS, TOOL_MASS, six_axis
 
 from pliant.actuators import load_model, save_model
 from pliant.envs import Sensing, SimulatedRobot
+from pliant.envs.models.arm2 import arm2
 from pliant.envs.randomisation import Randomisation, Uniform
 from pliant.envs.simulation.batch import SimulatedRobots
 from pliant.errors import UnknownNameError
@@ -205,6 +206,21 @@ def test_torques_behind_a_gear_are_commanded_and_read_at_the_joint():
         assert state.torque[5] == 0.0  # passive
         assert robot.info.motors == ("j1/1", "j2/1")
         assert state.sensors[0] == pytest.approx(state.position[5], abs=0.05)
+
+
+def test_arms_attached_by_prefix_are_each_named_and_read_by_themselves():
+    with SimulatedRobot(ROBOTS["two_arms"](), PERIOD) as robot, SimulatedRobot(arm2(), PERIOD) as alone:
+        info = robot.info
+        assert info.joints == ("left/shoulder", "left/elbow", "right/shoulder", "right/elbow")
+        assert info.motors[:2] == ("left/shoulder/1", "left/shoulder/2")
+        left, right = np.array([0.4, 0.2, -0.3, 0.2]), np.array([-0.2, 0.5, 0.1, 0.0])
+        seen = played(robot, np.tile([*left, *right], (20, 1)))
+        names = list(info.signal_names)
+        for side, command in (("left", left), ("right", right)):
+            alone.reset()
+            read = played(alone, np.tile(command, (20, 1)))
+            columns = [names.index(f"{side}/{name}") for name in alone.info.signal_names]
+            np.testing.assert_allclose(seen[:, columns], read, atol=1e-9)
 
 
 def test_slides_are_in_metres_and_newtons_and_a_tendon_has_a_column_of_its_own():
