@@ -103,6 +103,9 @@ class RobotInfo:
     signals: tuple[Channel, ...] = ()
     """What is read, in order: the numbers of `joint_signals`, then what sensors of the robot's own measure; by
     default it has none."""
+    bodies: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Free bodies that a reset can place, as only a simulation can: position (m) and unit quaternion (w first)
+    where they start, by name."""
 
     def __post_init__(self) -> None:
         common = [channel.name for channel in joint_signals(self.joints, self.motors)]
@@ -257,7 +260,12 @@ class Robot(ABC):
         self.stop()
 
     def reset(
-        self, seed: int | None = None, position: ArrayLike | None = None, command: ArrayLike | None = None
+        self,
+        seed: int | None = None,
+        position: ArrayLike | None = None,
+        command: ArrayLike | None = None,
+        *,
+        bodies: Mapping[str, ArrayLike] | None = None,
     ) -> State:
         """Put the robot to rest at its start, where that is possible, and return what it reads there.
 
@@ -268,6 +276,8 @@ class Robot(ABC):
             seed: of what is random about the robot; a machine does not need it.
             position: link angles, (joints,), rad; None: the robot's own start. A machine does not need it.
             command: in force at the start, (columns,); None: the resting one.
+            bodies: position and unit quaternion (w first), (7,), of some of `info.bodies` by name; the others lie
+                where they start. A machine has none.
 
         Raises:
             RobotError: the robot cannot be put anywhere by itself.

@@ -120,7 +120,15 @@ class SimulatedRobots:
         width = len(self.info.signals) + len(self.compiled.controls)
         self._measured = DelayLine(n, width, lag) if lag else None
 
-    def reset(self, index: Index, seeds: Sequence[int], positions: Array, signals: Array, command: Array) -> None:
+    def reset(
+        self,
+        index: Index,
+        seeds: Sequence[int],
+        positions: Array,
+        signals: Array,
+        command: Array,
+        bodies: Mapping[str, Array] | None = None,
+    ) -> None:
         """Put robots to rest, as `SimulatedRobot.reset` does, and read them.
 
         Args:
@@ -129,12 +137,15 @@ class SimulatedRobots:
             positions: link angles of each, (k, joints), rad.
             signals: what is read, (n, signals), written where `index` says.
             command: in force, (n, columns), written likewise.
+            bodies: poses of free bodies by name, (k, 7) each.
         """
         self._install()
         self._batch.reset(index, stage=int(mujoco.mjtStage.mjSTAGE_NONE))  # forgets its warnings
         generators = [np.random.default_rng(seed) for seed in seeds]
         self._batch.state[index] = self.start
         self._qpos[np.ix_(index, self.compiled.positions)] = positions
+        for name, poses in (bodies or {}).items():
+            self._qpos[np.ix_(index, self.compiled.bodies[name])] = poses
         self._rest_motors(index, positions)
         if self.names or self._noise is not None:
             self._draw(index, generators)

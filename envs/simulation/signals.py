@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pliant.actuators import JointOnModel
 from pliant.actuators.layout import SIGNALS
-from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.models.robot_model import BASE, RobotModel
 from pliant.envs.selection import matches
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.robot import PER_JOINT, PER_MOTOR, Array, Channel, State, joint_signals
@@ -32,7 +32,6 @@ SENSOR: Final = 3
 NOTHING: Final = 4
 """… or 0."""
 
-BASE: Final = "base"
 _OURS: Final = "pliant/"
 _XYZ: Final = ("x", "y", "z")
 _WXYZ: Final = ("w", "x", "y", "z")
@@ -145,7 +144,7 @@ _JOINT_SENSORS: Final = {
     "velocity": mujoco.mjtSensor.mjSENS_JOINTVEL,
     "torque": mujoco.mjtSensor.mjSENS_JOINTACTFRC,
 }
-_BASE: Final = (
+_FREE: Final = (
     *((f"position_{axis}", "m", QPOS, k) for k, axis in enumerate(_XYZ)),
     *((f"orientation_{axis}", "1", QPOS, 3 + k) for k, axis in enumerate(_WXYZ)),
     *((f"velocity_{axis}", "m/s", QVEL, k) for k, axis in enumerate(_XYZ)),
@@ -158,21 +157,21 @@ class Offer(NamedTuple):
     """A signal that a robot could be read for."""
 
     group: str
-    """What it belongs to: the base, an end effector, a sensor."""
+    """What it belongs to: the base, a free body, an end effector, a sensor."""
     channel: Channel
     sensor: str
-    """Of the model with our own sensors; empty for the base."""
+    """Of the model with our own sensors; empty for what floats."""
     place: int
-    """Which number of the sensor, or of `_BASE`."""
+    """Which number of the sensor, or of `_FREE`."""
 
 
 def offers(model: RobotModel) -> list[Offer]:
     """Return everything that could be read of a robot beyond its joints and motors, in a fixed order."""
     found = []
-    if model.base is not None:
-        for k, (quantity, unit, _, _) in enumerate(_BASE):
+    for name in model.floating:
+        for k, (quantity, unit, _, _) in enumerate(_FREE):
             limit = 1.0 if unit == "1" else math.inf
-            found.append(Offer(BASE, Channel(f"{BASE}/{quantity}", unit, -limit, limit), "", k))
+            found.append(Offer(name, Channel(f"{name}/{quantity}", unit, -limit, limit), "", k))
     for names, kinds in ((model.end_effectors, _FRAME), (model.force_torque, _WRENCH)):
         for name in names:
             for kind in kinds:
@@ -221,11 +220,12 @@ def _matches(pattern: str, offer: Offer) -> bool:
 
 
 def check_names(model: RobotModel) -> None:
-    """Raise where the sites, the base or the joints that a robot names are not in its spec.
+    """Raise where the sites, bodies or joints that a robot names are not in its spec.
 
     Raises:
         UnknownNameError: no such site, body or joint.
-        ConfigurationError: a base that does not float; a name for two things; a joint that is no hinge or slide.
+        ConfigurationError: a base or free body that does not float; a name for two things; a joint that is no
+            hinge or slide.
     """
     spec, where = model.spec, f"the model of robot {model.name!r}"
     sites = [site.name for site in spec.sites]
@@ -239,19 +239,19 @@ def check_names(model: RobotModel) -> None:
             raise unknown_name("joint", name, [name for name in joints if name], where)
         if int(joints[name].type) not in scalar:
             raise ConfigurationError(f"joint {name!r} of robot {model.name!r} is neither a hinge nor a slide.")
-    if model.base is not None:
-        bodies = {body.name: body for body in spec.bodies}
-        if model.base not in bodies:
-            raise unknown_name("body", model.base, [name for name in bodies if name], where)
-        free = int(mujoco.mjtJoint.mjJNT_FREE)
-        if free not in [int(joint.type) for joint in bodies[model.base].joints]:
-            raise ConfigurationError(f"body {model.base!r}, the base of robot {model.name!r}, has no free joint.")
-    groups = [BASE, *model.end_effectors, *model.force_torque, *(s.name for s in spec.sensors if s.name)]
+    bodies, free = {body.name: body for body in spec.bodies}, int(mujoco.mjtJoint.mjJNT_FREE)
+    for name, body in model.floating.items():
+        if body not in bodies:
+            raise unknown_name("body", body, [name for name in bodies if name], where)
+        if free not in [int(joint.type) for joint in bodies[body].joints]:
+            raise ConfigurationError(f"body {body!r}, {name!r} of robot {model.name!r}, has no free joint.")
+    groups = [BASE, *model.bodies, *model.end_effectors, *model.force_torque]
+    groups += [sensor.name for sensor in spec.sensors if sensor.name]
     for name in groups:
         if groups.count(name) > 1 or name in model.joints:
             raise ConfigurationError(
-                f"robot {model.name!r} calls two things {name!r}; joints, end effectors and sensors need names of "
-                "their own."
+                f"robot {model.name!r} calls two things {name!r}; joints, free bodies, end effectors and sensors "
+                "need names of their own."
             )
 
 
@@ -463,8 +463,8 @@ def _joint_place(
 def _offer_place(model: mujoco.MjModel, robot: RobotModel, offer: Offer) -> tuple[int, int]:
     if offer.sensor:
         return SENSOR, int(model.sensor(offer.sensor).adr[0]) + offer.place
-    joint = int(model.body(robot.base).jntadr[0])
-    _, _, source, place = _BASE[offer.place]
+    joint = int(model.body(robot.floating[offer.group]).jntadr[0])
+    _, _, source, place = _FREE[offer.place]
     first = model.jnt_qposadr[joint] if source == QPOS else model.jnt_dofadr[joint]
     return source, int(first) + place
 

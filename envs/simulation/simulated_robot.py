@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pliant.actuators import Backend, install
 from pliant.controllers.checks import finite_array
 from pliant.envs.compiled import compiled
-from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.models.robot_model import RobotModel, as_pose
 from pliant.envs.randomisation.family import Conditions, Values
 from pliant.envs.randomisation.randomisation import Randomisation
 from pliant.envs.simulation.compiled_robot import compile_robot, recalled
@@ -172,6 +172,7 @@ class SimulatedRobot(Robot):
         position: ArrayLike | None = None,
         command: ArrayLike | None = None,
         *,
+        bodies: Mapping[str, ArrayLike] | None = None,
         settled: bool = False,
     ) -> State:
         """Put the robot to rest at time 0, without external torques, and return what it reads.
@@ -183,17 +184,21 @@ class SimulatedRobot(Robot):
             seed: reseeds the noise; None lets it go on.
             position: link angles, (joints,), rad; None: the model's own.
             command: in force at the start, (columns,); None: the resting one.
+            bodies: position and unit quaternion (w first), (7,), of free bodies by name, and of a floating `base`;
+                the others lie where they start.
             settled: whether motors stand where they have come to rest under the load of the links at `position`
                 instead of at their references. With a `resting_command` nothing moves then at all.
 
         Raises:
             RobotError: not connected.
-            ShapeError, OutOfBoundsError: a position or command of the wrong shape or not finite.
+            ShapeError, OutOfBoundsError: a position, command or pose of the wrong shape or not finite.
+            UnknownNameError: no such free body.
         """
         self._prepare()
         start = self._bounded(self._rest if command is None else check_command(command, self._info))
         if position is not None:
             position = finite_array(f"robot {self._info.name!r}: position", position, (len(self._info.joints),))
+        poses = self._poses(bodies or {})
         if seed is not None:
             self._random = np.random.default_rng(seed)
         self._vary(self.compiled.family.draw(self._random))
@@ -201,6 +206,8 @@ class SimulatedRobot(Robot):
         self._data.qpos[:] = self.compiled.qpos
         if position is not None:
             self._data.qpos[self.compiled.positions] = position
+        for name, pose in poses.items():
+            self._data.qpos[self.compiled.bodies[name]] = pose
         self._control[:] = self.compiled.control(start)
         put_at_rest(self._model, self._data, self.compiled.joints, settled=settled)
         if self.compiled.readings.remembering:
@@ -427,6 +434,14 @@ class SimulatedRobot(Robot):
         if self._noisy:
             values += self._deviations * self._random.standard_normal(values.size)
         self._measured.append((self._data.time, values, command))
+
+    def _poses(self, bodies: Mapping[str, ArrayLike]) -> dict[str, Array]:
+        """Where free bodies are to be placed, checked."""
+        robot = f"robot {self._info.name!r}"
+        for name in bodies:
+            if name not in self.compiled.bodies:
+                raise unknown_name("free body", name, self.compiled.bodies, robot)
+        return {name: as_pose(f"{robot}: {name}", pose) for name, pose in bodies.items()}
 
     def _bounded(self, command: Array) -> Array:
         return np.minimum(np.maximum(command, self._low), self._high)

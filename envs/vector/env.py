@@ -210,13 +210,16 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         if not len(index):
             return {}
         positions = np.empty((len(index), len(self._robot.info.joints)))
+        bodies = {name: np.empty((len(index), 7)) for name in self.task.task.bodies}
         seeds = []
-        for position, i in zip(positions, index.tolist(), strict=True):
+        for k, i in enumerate(index.tolist()):
             random = self.generators[i]
             start = self.task.begin(self._episodes, i, random)
-            position[:] = self._home if start is None else start
+            positions[k] = self._home if start is None else start
+            for name, pose in self.task.place(random).items():
+                bodies[name][k] = pose
             seeds.append(int(random.integers(2**32)))
-        self.robots.reset(index, seeds, positions, self._episodes.signals, self._episodes.command)
+        self.robots.reset(index, seeds, positions, self._episodes.signals, self._episodes.command, bodies)
         self._begun |= mask
         if not self.task.observe(self._episodes, index):
             raise RobotError(f"{next(filter(None, map(self._trouble, index.tolist())))}, which the task observes.")
