@@ -1,5 +1,6 @@
 """Many copies of a simulated robot, stepped together by `mujoco.batch.Batch`."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -193,6 +194,23 @@ class SimulatedRobots:
             raise unknown_name("joint", joint, self.info.joints, f"robot {self.info.name!r}")
         value = check_bounds(f"external torque on joint {joint!r}", torque, -1e300, 1e300, "N·m")
         self._batch.bind("qfrc_applied")[i, self.compiled.model.joint(joint).dofadr[0]] = value
+
+    def model(self, i: int) -> mujoco.MjModel:
+        """Return a copy of the model of robot i, as it was drawn."""
+        model = copy.copy(self.compiled.model)
+        for name, rows in self._expanded.items():
+            getattr(model, name)[:] = rows[i]
+        if self._family.derived:
+            mujoco.mj_setConst(model, mujoco.MjData(model))
+        return model
+
+    def data(self, i: int) -> mujoco.MjData:
+        """Return a copy of the simulation of robot i as it is now, with all that MuJoCo derives of its state."""
+        self._install()
+        data = mujoco.MjData(model := self.model(i))
+        mujoco.mj_setState(model, data, self._batch.state[i], int(mujoco.mjtState.mjSTATE_INTEGRATION))
+        mujoco.mj_forward(model, data)
+        return data
 
     def show(self, i: int) -> None:
         """Copy the state of robot i into the data of the original, to draw it."""
