@@ -1,7 +1,7 @@
 """Many copies of a simulated robot, stepped together by `mujoco.batch.Batch`."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import mujoco
@@ -46,13 +46,18 @@ class SimulatedRobots:
     Copies, by `copy.deepcopy` or `pickle`, go on to the last bit as these do.
     """
 
-    def __init__(self, robot: SimulatedRobot, n: int, threads: int = 0) -> None:
+    def __init__(
+        self, robot: SimulatedRobot, n: int, threads: int = 0, reads: Collection[str] | None = None
+    ) -> None:
         """Copy a robot, which is reset for it.
 
         Args:
             robot: the original; its model must not be changed afterwards.
             n: how many.
             threads: that step them; 0: as many as there are CPUs.
+            reads: the signals that will be looked at; None: all. Where none of them needs it, positions and speeds
+                that sensors measure are not computed anew after the last physics step of a period, and so are one
+                step old.
 
         Raises:
             ConfigurationError: the Python back end is in force, which `Batch` cannot run.
@@ -77,7 +82,8 @@ class SimulatedRobots:
         self._deviations = np.zeros_like(self._sensors.values)
         readings = self.compiled.readings
         self._noise = NoiseStreams(*self._deviations.shape) if self._family.noisy or readings.noisy else None
-        self._stage = int(mujoco.mjtStage.mjSTAGE_VEL if readings.stale else mujoco.mjtStage.mjSTAGE_NONE)
+        anew = readings.stale if reads is None else readings.stale_among(reads)
+        self._stage = int(mujoco.mjtStage.mjSTAGE_VEL if anew else mujoco.mjtStage.mjSTAGE_NONE)
         if not self.names:
             self._set_conditions(slice(None), self._family.conditions(()))
 
@@ -170,7 +176,8 @@ class SimulatedRobots:
             The reasons why robots failed in this period, by number.
         """
         np.clip(command, self._low, self._high, out=command)
-        self._control[np.ix_(index, self.compiled.controls)] = command[index] * self.compiled.scale
+        which = index[:, None] if len(index) < len(command) else slice(None)  # all is quicker said so
+        self._control[which, self.compiled.controls] = command[index] * self.compiled.scale
         failures = self._step(index)
         if self._commands is not None:
             self._commands.push(self._control)

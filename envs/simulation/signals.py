@@ -5,7 +5,7 @@ of their own, kept in the state of the simulation, and are computed in the same 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
@@ -400,18 +400,20 @@ class Readings:
         """Whether there is a constant or growing error at all."""
         self.noisy = bool(self._noise.any())
         """Whether a signal has noise of its own."""
-        stages = model.sensor_needstage[[i for i in range(model.nsensor) if self._reads(model, i)]]
         self.uses_sensors = bool((self.source == SENSOR).any())
         """Whether the simulation's sensors are read at all."""
-        self.stale = bool((stages < int(mujoco.mjtStage.mjSTAGE_ACC)).any())
+        early = np.repeat(model.sensor_needstage < int(mujoco.mjtStage.mjSTAGE_ACC), model.sensor_dim)
+        self._early = np.array(
+            [s == SENSOR and bool(early[i]) for s, i in zip(self.source, self.index, strict=True)]
+        )
+        self.stale = bool(self._early.any())
         """Whether they include such as must be computed anew at the end of a period."""
         self.remembering = bool((model.sensor_history[:, 0] > 0).any())
         """Whether sensors keep older samples in the state of the simulation."""
 
-    def _reads(self, model: mujoco.MjModel, sensor: int) -> bool:
-        first, size = int(model.sensor_adr[sensor]), int(model.sensor_dim[sensor])
-        index = self.index[self.source == SENSOR]
-        return bool(((index >= first) & (index < first + size)).any())
+    def stale_among(self, names: Collection[str]) -> bool:
+        """Whether signals of these names must be computed anew at the end of a period."""
+        return any(early and c.name in names for early, c in zip(self._early, self.channels, strict=True))
 
     def measure(self, signals: Array, qpos: Array, qvel: Array, sensordata: Array) -> Array:
         """Return the numbers, (…, size), of a simulation's arrays with the same leading axes."""

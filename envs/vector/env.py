@@ -99,7 +99,10 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         self.elapsed: NDArray[np.int64] = np.zeros(num_envs, dtype=np.int64)
         """How many steps each episode has lasted so far, (n,)."""
         offered = getattr(robot, "kinematics", None) if kinematics is None else kinematics
-        self.robots, self.task = SimulatedRobots(robot, num_envs, threads), task.on(robot.info, offered)
+        self.task = task.on(robot.info, offered)
+        self._episodes = self.task.episodes(num_envs)
+        reads = self.task.reads if self._episodes.controlled is None else None  # controllers see all
+        self.robots = SimulatedRobots(robot, num_envs, threads, reads)
         self._home = robot.compiled.qpos[robot.compiled.positions]
         self.num_envs = num_envs
         self.actions, self.observations = self.task.actions, self.task.observations
@@ -111,7 +114,7 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         self.metadata = {**self.metadata, **own}
         self.envs = tuple(Member(self, i) for i in range(num_envs))
         self._renderer = OffscreenRenderer(robot.model, width, height)
-        self._robot, self._episodes, self.generators = robot, self.task.episodes(num_envs), Generators(num_envs)
+        self._robot, self.generators = robot, Generators(num_envs)
         self._begun: Mask = np.zeros(num_envs, dtype=np.bool_)
         self._ended: Mask = np.zeros(num_envs, dtype=np.bool_)
         """Which episodes have ended and not yet given way to the next."""
