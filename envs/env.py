@@ -276,7 +276,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
             return
         if bodies:
             raise RobotError(
-                f"robot {self.robot.info.name!r} is not simulated, so the task cannot place {', '.join(bodies)}."
+                f"robot {self.robot.info.name!r} cannot be put anywhere at once, and so cannot what is around it: "
+                f"the task places {', '.join(bodies)}."
             )
         run(self.robot, Rows(self.robot.info.rest[None]), self._settling)
 

@@ -121,10 +121,10 @@ def own_robot(
     names = _drive(spec, joints or {}, title)
     if not names and not robots:
         raise ConfigurationError(f"robot {title!r} has no hinge or slide that is read.")
-    _compensate(spec, gravity_compensation, title)
     if not isinstance(end_effectors, Mapping):
         end_effectors = {site: site for site in _several(end_effectors)}
     base = floating_base(spec) if base is None else base
+    _compensate(spec, gravity_compensation, title, base)
     scene = RobotModel(
         name=title,
         spec=spec,
@@ -351,8 +351,8 @@ def joint_description(name: str, entry: Mapping[str, Any], limits: tuple[float, 
     return CompliantJoint(law(**values), **(settings | given))
 
 
-def _compensate(spec: mujoco.MjSpec, wanted: bool | Sequence[str], robot: str) -> None:
-    """Compensate gravity of all bodies, or of those named."""
+def _compensate(spec: mujoco.MjSpec, wanted: bool | Sequence[str], robot: str, base: str | None) -> None:
+    """Compensate gravity of all bodies but those that lie around, or of those named."""
     if wanted is False:
         return
     bodies = {body.name: body for body in spec.bodies[1:]}
@@ -360,9 +360,18 @@ def _compensate(spec: mujoco.MjSpec, wanted: bool | Sequence[str], robot: str) -
         for name in wanted:
             if name not in bodies:
                 raise unknown_name("body", name, filter(None, bodies), f"the model of robot {robot!r}")
-    for body in spec.bodies[1:]:
+    for body in _of_robot(spec.worldbody, base) if wanted is True else spec.bodies[1:]:
         if wanted is True or body.name in wanted:
             body.gravcomp = 1.0
+
+
+def _of_robot(body: mujoco.MjsBody, base: str | None) -> Iterator[mujoco.MjsBody]:
+    """All below a body but what is free and carries no joints."""
+    for child in body.bodies:
+        free = any(int(joint.type) == _FREE for joint in child.joints)
+        if not free or child.name == base or any(map(_jointed, child.bodies)):
+            yield child
+            yield from _of_robot(child, base)
 
 
 def _start(start: str | Mapping[str, Any] | None, robot: str) -> Start:

@@ -95,6 +95,14 @@ def test_a_copy_goes_on_as_the_original_with_the_body_where_it_lies(pusher):
     assert twin.step([1.0])[0].tobytes() == env.step([1.0])[0].tobytes()
 
 
+def test_gravity_is_compensated_of_the_robot_and_not_of_what_lies_around(tmp_path):
+    (tmp_path / "pusher.xml").write_text(PUSHER)
+    model = SimulatedRobot(own_robot("pusher.xml", tmp_path, gravity_compensation=True)).model
+    assert model.body_gravcomp.tolist() == [0.0, 1.0, 0.0]
+    model = SimulatedRobot(own_robot("pusher.xml", tmp_path, gravity_compensation=["box"])).model
+    assert model.body_gravcomp.tolist() == [0.0, 0.0, 1.0]
+
+
 def test_a_robot_places_bodies_at_a_reset_and_lets_the_others_lie_where_they_start(pusher):
     with SimulatedRobot(pusher(), signals=["box"]) as robot:
         assert robot.info.bodies == {"box": (0.3, 0.0, 0.05, 1.0, 0.0, 0.0, 0.0)}
@@ -128,5 +136,5 @@ def test_places_that_are_none_are_refused(pusher, bodies, error, says):
 def test_what_cannot_place_a_body_says_so(pusher):
     robot = RobotWrapper(SimulatedRobot(pusher(), 0.02, signals=["box"]))
     env = robot_env(robot, push())
-    with pytest.raises(RobotError, match="not simulated, so the task cannot place box"):
+    with pytest.raises(RobotError, match=r"cannot be put anywhere at once.* the task places box"):
         env.reset()
