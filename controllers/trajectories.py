@@ -430,7 +430,7 @@ def joint_ranges(info: RobotInfo) -> tuple[Array, Array]:
     """
     low, high = np.full(len(info.joints), -_FARTHEST), np.full(len(info.joints), _FARTHEST)
     for i, joint in enumerate(info.joints):
-        angles = [c for c in info.command if c.name.rpartition("/")[0] == joint and c.unit == "rad"]
+        angles = [c for c in info.command if c.owner == joint and c.unit == "rad"]
         if angles:
             low[i], high[i] = min(c.low for c in angles), max(c.high for c in angles)
     return low, high

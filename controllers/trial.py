@@ -24,7 +24,7 @@ def joint_columns(info: RobotInfo, names: Sequence[str] | None = None) -> tuple[
     """
     available = info.command_names
     if names is None:
-        firsts = [next((c for c in available if c.startswith(f"{joint}/")), None) for joint in info.joints]
+        firsts = [next((c.name for c in info.command if c.owner == joint), None) for joint in info.joints]
         for joint, first in zip(info.joints, firsts, strict=True):
             if first is None:
                 raise ConfigurationError(

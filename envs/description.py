@@ -10,6 +10,12 @@ Ours come from conf/robot by name; a user's own from a YAML file beside a model:
       "knee*": {servo: AX-12A}
     end_effectors: {foot: toe}   # name: site
     signals: [imu_gyro]
+
+or several robots in a scene, each with its name before the names of its own::
+
+    robots:
+      left: {robot: ./leg.yaml, at: [0, 0.5, 0]}
+      right: {robot: ./leg.yaml, at: [0, -0.5, 0]}
 """
 
 import inspect
@@ -22,6 +28,7 @@ from typing import Any
 from pliant.conf.build import LEARNED, build, check_trusted
 from pliant.envs.models.own_robot import own_robot
 from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.models.several import Placed
 from pliant.envs.simulation.signals import Sensing
 from pliant.envs.simulation.simulated_robot import SimulatedRobot
 from pliant.errors import ConfigurationError, FileFormatError, check_bounds, unknown_name
@@ -114,16 +121,22 @@ def is_file(robot: object) -> bool:
     return isinstance(robot, Path) or (isinstance(robot, str) and robot.endswith((".yaml", ".yml", *_MODEL_FILES)))
 
 
-def file_settings(path: str | Path) -> dict[str, Any]:
+def file_settings(path: str | Path, within: Sequence[Path] = ()) -> dict[str, Any]:
     """Return what a robot's file says, with the folder that its own files are relative to.
+
+    Args:
+        path: of the file.
+        within: the files of the scenes that it is a robot of.
 
     Raises:
         MissingFileError: there is no such file.
-        FileFormatError: it is not YAML, or no mapping.
+        FileFormatError: it is not YAML, or no mapping; or a scene stands in itself.
     """
     import yaml
 
     file = existing_file(Path(path).expanduser(), "robot file").resolve()
+    if file in within:
+        raise FileFormatError(f"robot file {file} is a robot of its own scene.")
     if file.suffix in _MODEL_FILES:
         return {**dict.fromkeys((*_COMMON, *_OWN)), "model": file.name, "folder": str(file.parent)}
     try:
@@ -132,9 +145,28 @@ def file_settings(path: str | Path) -> dict[str, Any]:
         raise FileFormatError(f"robot file {file} is no YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
         raise FileFormatError(f"robot file {file} must hold entries like `model: leg.xml`.")
-    if "model" not in settings:
+    if "model" not in settings and "robots" not in settings:
         raise FileFormatError(f"robot file {file} does not say which model: `model: leg.xml`.")
-    return {**dict.fromkeys((*_COMMON, *_OWN)), **settings, "folder": str(file.parent)}
+    found = {**dict.fromkeys((*_COMMON, *_OWN)), **settings, "folder": str(file.parent)}
+    for name, entry in _robots(found["robots"]).items():
+        if is_file(entry["robot"]):
+            one = file_settings(file.parent / Path(entry["robot"]).expanduser(), (*within, file))
+            found["robots"] = {**found["robots"], name: {**entry, "robot": one}}
+    return found
+
+
+def _robots(robots: Any) -> Mapping[str, Mapping[str, Any]]:
+    """The entries of a scene's robots; raises `ConfigurationError` where they are none."""
+    if robots is None:
+        return {}
+    found: Mapping[str, Mapping[str, Any]] = robots if isinstance(robots, Mapping) else {"": robots}
+    for entry in found.values():
+        if not isinstance(entry, Mapping) or "robot" not in entry or not set(entry) <= {"robot", "at"}:
+            raise ConfigurationError(
+                f"robots of a scene: {entry!r} is none; `NAME: {{robot: ./arm.yaml, at: [x, y, z]}}` is needed, "
+                "with its orientation, a quaternion, after the position."
+            )
+    return found
 
 
 def _folder() -> Any:
@@ -152,13 +184,15 @@ def _ours(name: str) -> dict[str, Any]:
 
 def _from_settings(settings: Mapping[str, Any]) -> RobotDescription:
     given = {key: value for key, value in settings.items() if value is not None}
-    model = given.get("model")
-    if isinstance(model, str):
+    model, robots = given.get("model"), _robots(given.get("robots"))
+    if isinstance(model, str) or (robots and model is None):
         for key in given:
             if key not in (*_COMMON, *_OWN):
                 raise unknown_name("entry", key, (*_COMMON, *_OWN), "the robot's description")
         own = {key: value for key, value in given.items() if key in _OWN}
         _check_joints(own.get("joints", {}))
+        placed = {name: Placed(describe(e["robot"]).model, e.get("at", (0, 0, 0))) for name, e in robots.items()}
+        own["robots"] = placed
         model = own_robot(model, given.get("folder", "."), **own)
     elif isinstance(model, Mapping):
         model = build(model, "robot.model", LEARNED)

@@ -1,7 +1,7 @@
 """The Gymnasium environment: any robot behind the interface of `pliant.hardware`, and a task."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
@@ -29,8 +29,15 @@ _VIEWS = ("_action", "_command", "_signals", "_observation", "_outcome", "_read"
 class Resettable(Protocol):
     """A robot that can be put into any state at once, as only a simulated one can."""
 
-    def reset(self, seed: int | None = None, position: ArrayLike | None = None) -> State:
-        """Put it to rest at link angles `position` and reseed its noise."""
+    def reset(
+        self,
+        seed: int | None = None,
+        position: ArrayLike | None = None,
+        command: ArrayLike | None = None,
+        *,
+        bodies: Mapping[str, ArrayLike] | None = None,
+    ) -> State:
+        """Put it to rest at link angles `position`, free bodies at poses, and reseed its noise."""
         ...
 
     def set_state(self, snapshot: Any) -> None:
@@ -165,13 +172,13 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         Raises:
             ConfigurationError: options are given.
             RobotError: the robot cannot be connected, was stopped and not armed again by its operator (a reset
-                does not do that), or does not measure what the task observes.
+                does not do that), does not measure what the task observes, or cannot place the task's bodies.
         """
         super().reset(seed=seed)
         if options:
             raise ConfigurationError(f"reset takes no options; got {', '.join(map(repr, options))}.")
         self._going = False
-        self._place(self.task.begin(self._episodes, 0, self.np_random))
+        self._place(self.task.begin(self._episodes, 0, self.np_random), self.task.place(self.np_random))
         self._read()
         if not self.task.observe(self._episodes):
             raise RobotError(f"{self.task.trouble(self._episodes, 0)}, which the task observes.")
@@ -258,15 +265,20 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         if isinstance(self.robot, Instrumented):
             self._read = partial(self.robot.read_into, self._signals, self._command)
 
-    def _place(self, position: Array | None) -> None:
+    def _place(self, position: Array | None, bodies: Mapping[str, Array]) -> None:
         """Bring the robot to the start of an episode."""
         try:
             self.robot.read()
         except RobotError:
             self.robot.connect()
         if isinstance(self.robot, Resettable):
-            self.robot.reset(seed=int(self.np_random.integers(2**32)), position=position)
+            self.robot.reset(seed=int(self.np_random.integers(2**32)), position=position, bodies=bodies)
             return
+        if bodies:
+            raise RobotError(
+                f"robot {self.robot.info.name!r} cannot be put anywhere at once, and so cannot what is around it: "
+                f"the task places {', '.join(bodies)}."
+            )
         run(self.robot, Rows(self.robot.info.rest[None]), self._settling)
 
     def _read_state(self) -> None:

@@ -83,7 +83,7 @@ def explain(description: RobotDescription) -> RobotFacts:
         joint = model.joint(name)
         dof, slide = int(joint.dofadr[0]), int(joint.type[0]) == int(mujoco.mjtJoint.mjJNT_SLIDE)
         low, high = (float(b) for b in joint.range) if joint.limited[0] else (-math.inf, math.inf)
-        columns = [c.name.rpartition("/")[2] for c in robot.info.command if c.name.startswith(f"{name}/")]
+        columns = [c.quantity for c in robot.info.command if c.owner == name]
         drive = _drive(drives[name]) if name in drives else _native(columns)
         kind = "slide" if slide else "hinge"
         stiffest = 4.0 * float(inertia[dof]) / step**2
@@ -179,7 +179,7 @@ def first_description(file: Path) -> str:
         "joints: # native (the model's actuator), passive, ignore, {law: sea, k: 40, mode: 6}, {servo: AX-12A}, …",
     ]
     for name in bare.joints:
-        columns = [c for c in robot.info.command if c.name.startswith(f"{name}/")]
+        columns = [c for c in robot.info.command if c.owner == name]
         driven = _flow(drives[name]) if name in drives else ("native" if columns else "passive")
         lines.append(
             f"  {_key(name)}: {driven}{'  # suggested: nothing in the model moves it' * (name in drives)}"

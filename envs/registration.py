@@ -15,7 +15,7 @@ def register() -> None:
     """Register the environments; done by `import pliant.envs`. Safe to call again.
 
     There is no `max_episode_steps`: the tasks know their own length and report its end as `truncated`. One
-    given to `gymnasium.make` shortens the episodes further.
+    given to `gymnasium.make` or `make_vec` shortens the episodes further.
     """
     for name, front in _FRONTS.items():
         if (identity := f"pliant/{name}-v0") not in gymnasium.registry:

@@ -25,6 +25,10 @@ _ADVICE = (
 )
 
 
+_without_opengl: list[str] = []
+"""Why there is no OpenGL in this process, once MuJoCo has looked for it: looking again would abort the process."""
+
+
 class RenderingError(PliantError, RuntimeError):
     """No way to draw was found on this machine."""
 
@@ -85,10 +89,12 @@ class OffscreenRenderer:
         Raises:
             RenderingError: MuJoCo finds no OpenGL here.
         """
+        update_positions(self._model, data)
+        camera = 0 if self._model.ncam else -1
         if self._renderer is None:
             self._renderer = self._open()
-        update_positions(self._model, data)
-        self._renderer.update_scene(data, camera=0 if self._model.ncam else -1)
+            self._renderer.update_scene(data, camera)  # its first scene is a few pixels off those that follow
+        self._renderer.update_scene(data, camera)
         self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = self._shadows
         if shapes is not None:
             add_shapes(self._renderer.scene, shapes())
@@ -119,10 +125,15 @@ class OffscreenRenderer:
             max(buffer.offwidth, self._width),
             max(buffer.offheight, self._height),
         )
+        if _without_opengl:
+            raise RenderingError(_without_opengl[0])
         try:
             return mujoco.Renderer(self._model, self._height, self._width)
         except Exception as error:  # each OpenGL platform fails in its own way
-            raise RenderingError(f"MuJoCo cannot draw here: {error}. {_ADVICE}") from error
+            message = f"MuJoCo cannot draw here: {error}. {_ADVICE}"
+            if isinstance(error, mujoco.FatalError):
+                _without_opengl.append(message)
+            raise RenderingError(message) from error
 
 
 class Window:

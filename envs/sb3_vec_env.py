@@ -39,7 +39,7 @@ class SB3VecEnv(VecEnv):  # type: ignore[misc]
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
         self.metadata = env.metadata
         self._actions: NDArray[Any] | None = None
-        self._returns, self._lengths = np.zeros(env.num_envs), np.zeros(env.num_envs, dtype=np.int64)
+        self._returns = np.zeros(env.num_envs)
         self._made = time.time()
 
     def reset(self) -> Observation:
@@ -53,7 +53,6 @@ class SB3VecEnv(VecEnv):  # type: ignore[misc]
         observations, infos = self.env.reset(seed=self._seeds)
         self._reset_seeds()
         self.reset_infos = split(infos, self.num_envs)
-        self._returns[:], self._lengths[:] = 0.0, 0
         return observations
 
     def step_async(self, actions: NDArray[Any]) -> None:
@@ -63,16 +62,17 @@ class SB3VecEnv(VecEnv):  # type: ignore[misc]
     def step_wait(self) -> tuple[Observation, NDArray[np.float32], NDArray[np.bool_], Infos]:
         """Act for one period; see `PliantVectorEnv.step`."""
         assert self._actions is not None
+        lengths = self.env.elapsed + 1  # the step itself sets those that end to 0
+        self._returns[lengths == 1] = 0.0
         observations, rewards, terminated, truncated, merged = self.env.step(self._actions)
         done = terminated | truncated
         self._returns += rewards
-        self._lengths += 1
         infos = split(merged, self.num_envs)
         for info in infos:
             info["TimeLimit.truncated"] = False
         for i in np.flatnonzero(done).tolist():
-            infos[i], self.reset_infos[i] = self._final(i, infos[i], bool(truncated[i]))
-        self._returns[done], self._lengths[done] = 0.0, 0
+            ended, self.reset_infos[i] = self._final(infos[i], float(self._returns[i]), int(lengths[i]))
+            infos[i] = {**ended, "TimeLimit.truncated": bool(truncated[i] and not terminated[i])}
         return observations, rewards.astype(np.float32), done, infos
 
     def close(self) -> None:
@@ -90,13 +90,7 @@ class SB3VecEnv(VecEnv):  # type: ignore[misc]
             ConfigurationError: it belongs to all environments together.
         """
         for member in self._members(indices):
-            try:
-                setattr(member, attr_name, value)
-            except AttributeError as error:
-                raise ConfigurationError(
-                    f"{attr_name!r} belongs to all environments together and cannot be set for one of them; make "
-                    "the vector environment with another value."
-                ) from error
+            member.set_wrapper_attr(attr_name, value)
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
@@ -115,16 +109,11 @@ class SB3VecEnv(VecEnv):  # type: ignore[misc]
     def _members(self, indices: Indices) -> list[Member]:
         return [self.env.envs[i] for i in self._get_indices(indices)]
 
-    def _final(self, i: int, info: dict[str, Any], truncated: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return what environment i reports of the episode that ended and of the one that begins."""
+    def _final(self, info: dict[str, Any], return_: float, length: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what an environment reports of the episode that ended and of the one that begins."""
         ended: dict[str, Any] = info.pop("final_info")
         ended["terminal_observation"] = info.pop("final_obs")
-        ended["episode"] = {
-            "r": float(self._returns[i]),
-            "l": int(self._lengths[i]),
-            "t": round(time.time() - self._made, 6),
-        }
-        ended["TimeLimit.truncated"] = truncated
+        ended["episode"] = {"r": return_, "l": length, "t": round(time.time() - self._made, 6)}
         return ended, {name: value for name, value in info.items() if name != "TimeLimit.truncated"}
 
 

@@ -22,13 +22,13 @@ from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, Shap
 Array = NDArray[np.float64]
 
 PER_JOINT = ("position", "velocity", "torque", "stiffness")
-PER_MOTOR = ("position", "velocity", "torque", "spring_torque")
+PER_MOTOR = ("motor_position", "motor_velocity", "motor_torque", "spring_torque")
 """Quantities that every state holds of each joint and each motor, in the order of its fields."""
 
 
 @dataclass(frozen=True)
 class Channel:
-    """One number that is read or sent: its name (`joint/quantity`), unit, bounds and resting value.
+    """One number that is read or sent: its name (`owner/quantity`), unit, bounds and resting value.
 
     A reading may have no bounds: they are infinite then.
     """
@@ -45,24 +45,37 @@ class Channel:
                 f"channel {self.name!r}: rest {self.rest:g} is outside [{self.low:g}, {self.high:g}]."
             )
 
+    @property
+    def owner(self) -> str:
+        """What it belongs to, such as a joint, whose name may have a `/` itself: all before the last one."""
+        return self.name.rpartition("/")[0]
+
+    @property
+    def quantity(self) -> str:
+        """What it tells of its owner: all after the last `/`."""
+        return self.name.rpartition("/")[2]
+
 
 def joint_signals(
     joints: Sequence[str], motors: Sequence[str], units: Mapping[str, tuple[str, str]] | None = None
 ) -> list[Channel]:
     """What every robot is read for: the numbers of `PER_JOINT` of each joint, then of `PER_MOTOR` of each motor.
 
+    They are named `joint/position`, …, and of the motor `joint/1` `joint/motor_position1`, ….
+
     Args:
         joints: their names.
         motors: their names, `joint/1`, `joint/2`.
         units: of the position and of the torque of joints that do not turn, such as ("m", "N").
     """
+    owners = [*((quantity, joint, "") for quantity in PER_JOINT for joint in joints)]
+    owners += [(quantity, *motor.rpartition("/")[::2]) for quantity in PER_MOTOR for motor in motors]
     found = []
-    for quantities, names in ((PER_JOINT, joints), (PER_MOTOR, motors)):
-        for quantity in quantities:
-            for name in names:
-                length, force = (units or {}).get(name, ("rad", "N·m"))
-                unit = {"position": length, "velocity": f"{length}/s", "stiffness": f"{force}/{length}"}
-                found.append(Channel(f"{name}/{quantity}", unit.get(quantity, force), -inf, inf))
+    for quantity, joint, number in owners:
+        length, force = (units or {}).get(joint, ("rad", "N·m"))
+        unit = {"position": length, "velocity": f"{length}/s", "stiffness": f"{force}/{length}"}
+        known = unit.get(quantity.removeprefix("motor_"), force)
+        found.append(Channel(f"{joint}/{quantity}{number}", known, -inf, inf))
     return found
 
 
@@ -90,6 +103,9 @@ class RobotInfo:
     signals: tuple[Channel, ...] = ()
     """What is read, in order: the numbers of `joint_signals`, then what sensors of the robot's own measure; by
     default it has none."""
+    bodies: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Free bodies that a reset can place, as only a simulation can: position (m) and unit quaternion (w first)
+    where they start, by name."""
 
     def __post_init__(self) -> None:
         common = [channel.name for channel in joint_signals(self.joints, self.motors)]
@@ -244,7 +260,12 @@ class Robot(ABC):
         self.stop()
 
     def reset(
-        self, seed: int | None = None, position: ArrayLike | None = None, command: ArrayLike | None = None
+        self,
+        seed: int | None = None,
+        position: ArrayLike | None = None,
+        command: ArrayLike | None = None,
+        *,
+        bodies: Mapping[str, ArrayLike] | None = None,
     ) -> State:
         """Put the robot to rest at its start, where that is possible, and return what it reads there.
 
@@ -255,6 +276,8 @@ class Robot(ABC):
             seed: of what is random about the robot; a machine does not need it.
             position: link angles, (joints,), rad; None: the robot's own start. A machine does not need it.
             command: in force at the start, (columns,); None: the resting one.
+            bodies: position and unit quaternion (w first), (7,), of some of `info.bodies` by name; the others lie
+                where they start. A machine has none.
 
         Raises:
             RobotError: the robot cannot be put anywhere by itself.

@@ -293,12 +293,17 @@ class SafeRobot(Robot):
         """
 
     def reset(
-        self, seed: int | None = None, position: ArrayLike | None = None, command: ArrayLike | None = None
+        self,
+        seed: int | None = None,
+        position: ArrayLike | None = None,
+        command: ArrayLike | None = None,
+        *,
+        bodies: Mapping[str, ArrayLike] | None = None,
     ) -> State:
         """Walk to `command` (None: the resting one) and return what is read there.
 
-        Nothing real can be put anywhere, so `seed` and `position` have no part in it: the joints stand where the
-        command holds them. Errors as `walk_to`.
+        Nothing real can be put anywhere, so `seed`, `position` and `bodies` have no part in it: the joints stand
+        where the command holds them. Errors as `walk_to`.
         """
         self.walk_to(self._info.rest if command is None else command)
         return self.read()

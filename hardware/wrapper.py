@@ -52,10 +52,15 @@ class RobotWrapper(Robot):
         self.robot.abort()
 
     def reset(
-        self, seed: int | None = None, position: ArrayLike | None = None, command: ArrayLike | None = None
+        self,
+        seed: int | None = None,
+        position: ArrayLike | None = None,
+        command: ArrayLike | None = None,
+        *,
+        bodies: Mapping[str, ArrayLike] | None = None,
     ) -> State:
         """Put the robot to its start and return what is read through this."""
-        self.robot.reset(seed, position, command)
+        self.robot.reset(seed, position, command, bodies=bodies)
         return self.read()
 
     def diagnostics(self) -> Mapping[str, object]:

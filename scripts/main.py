@@ -4,6 +4,7 @@ import importlib
 import os
 import pkgutil
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -43,6 +44,22 @@ def usage() -> str:
     )
 
 
+def _has_display() -> bool:
+    """Whether a window can open here: the variables that name a display may be left over from one that is gone."""
+    if not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")):
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its reasons
+        try:
+            import glfw  # which MuJoCo brings
+        except ImportError:
+            return False
+        if not glfw.init():
+            return False
+        glfw.terminate()
+        return True
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a verb. Returns the exit status, 2 for an unknown verb; a verb's own errors end the process."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
@@ -56,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if verb not in verbs():
         print(f"pliant: {unknown_name('verb', verb, verbs())}", file=sys.stderr)
         return 2
-    if not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "MUJOCO_GL")):
+    if not os.environ.get("MUJOCO_GL") and not _has_display():
         os.environ["MUJOCO_GL"] = "egl"  # read when MuJoCo is imported; pictures without a display
     module = importlib.import_module(f"pliant.scripts.{verb}")
     sys.argv = [f"pliant {verb}", *rest]

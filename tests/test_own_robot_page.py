@@ -25,11 +25,11 @@ SMALL = {
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with the page's files."""
-    (model,), (description,) = blocks(PAGE, "xml"), blocks(PAGE, "yaml")
-    assert model.startswith("<!-- arm.xml -->")
-    assert description.startswith("# arm.yaml")
-    (tmp_path / "arm.xml").write_text(model)
-    (tmp_path / "arm.yaml").write_text(description)
+    for text in (*blocks(PAGE, "xml"), *blocks(PAGE, "yaml")):
+        name = re.match(r"(?:<!--|#) (\w+\.\w+)", text)
+        assert name is not None, text
+        (tmp_path / name[1]).write_text(text)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["arm.xml", "arm.yaml", "pair.yaml", "table.xml"]
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -39,7 +39,7 @@ def test_the_page_runs_from_the_file_to_the_bench(folder, verb, pliant):
     pytest.importorskip("dynamixel_sdk")
     pytest.importorskip("mcap")
     lines = [line for block in blocks(PAGE, "sh") for line in block.splitlines()]
-    assert len(lines) == 13
+    assert len(lines) == 15
     for line in lines:
         name, *arguments = shlex.split(line, comments=True)[1:]
         if name == "view":  # draws, for which a process of its own is told how

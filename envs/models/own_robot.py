@@ -26,6 +26,7 @@ from pliant.actuators.callbacks import suspended
 from pliant.actuators.modes import as_mode
 from pliant.actuators.servo import servo_named
 from pliant.envs.models.robot_model import RobotModel, Start
+from pliant.envs.models.several import Placed, empty_scene, in_one_scene
 from pliant.errors import (
     ConfigurationError,
     FileFormatError,
@@ -52,10 +53,11 @@ _MODULE = re.compile(r"[a-z0-9_]+")
 
 
 def own_robot(
-    model: str,
+    model: str | None,
     folder: str | Path = ".",
     *,
     name: str | None = None,
+    robots: Mapping[str, Placed] | None = None,
     joints: Mapping[str, Any] | None = None,
     end_effectors: Mapping[str, str] | Sequence[str] | str = (),
     base: str | None = None,
@@ -67,12 +69,17 @@ def own_robot(
     timestep: float | None = None,
     integrator: str | None = None,
 ) -> RobotModel:
-    """Make a robot of a model file.
+    """Make a robot of a model file, or of robots that stand in the scene that it describes.
+
+    Free bodies of the model that nothing is jointed to lie around: tasks may read and place them by their names.
 
     Args:
-        model: an MJCF or URDF file, relative to `folder`; or the name of a package of `robot_descriptions`.
+        model: an MJCF or URDF file, relative to `folder`; or the name of a package of `robot_descriptions`. None,
+            with `robots`: nothing is there besides these.
         folder: where relative files are looked for.
         name: of the robot; None: of the file.
+        robots: that stand in the scene, by name, see `in_one_scene`. `joints`, `base` and what is named below are
+            then the scene's own, but for `signals` and `start`, which may name the robots' too.
         joints: what drives the joints, by name or glob (`"*_knee"`; `*` reaches over a `/` in a joint's name); a
             later entry goes before an earlier one.
             `native`, `passive`, `ignore`; or a mapping: `{law: sea, k: 40, mode: 6}` with the law's parameters and
@@ -96,9 +103,14 @@ def own_robot(
         UnknownNameError: a joint, site, law, parameter, … that does not exist.
         ConfigurationError, OutOfBoundsError: what does not go together or is out of bounds.
     """
-    file = model_file(model, Path(folder))
-    spec = read_model(file)
-    title = name or spec.modelname or file.stem
+    if model is None:
+        if not robots:
+            raise ConfigurationError("a robot needs a model, or robots that make it up.")
+        spec, title = empty_scene(robots), name or "_".join(robots)
+    else:
+        file = model_file(model, Path(folder))
+        spec = read_model(file)
+        title = name or spec.modelname or file.stem
     _name_joints(spec)
     if timestep is not None:
         spec.option.timestep = check_bounds("timestep", timestep, 1e-6, 1.0, "s")
@@ -107,20 +119,25 @@ def own_robot(
             raise unknown_name("integrator", integrator, _INTEGRATORS)
         spec.option.integrator = _INTEGRATORS[integrator]
     names = _drive(spec, joints or {}, title)
-    _compensate(spec, gravity_compensation, title)
+    if not names and not robots:
+        raise ConfigurationError(f"robot {title!r} has no hinge or slide that is read.")
     if not isinstance(end_effectors, Mapping):
         end_effectors = {site: site for site in _several(end_effectors)}
-    return RobotModel(
+    base = floating_base(spec) if base is None else base
+    _compensate(spec, gravity_compensation, title, base)
+    scene = RobotModel(
         name=title,
         spec=spec,
         joints=names,
         end_effectors=dict(end_effectors),
-        base=floating_base(spec) if base is None else base,
+        base=base,
+        bodies={name: name for name in _free_bodies(spec) if name != base},
         force_torque=dict(force_torque or {}),
         signals=_several(signals),
         start=_start(start, title),
         ranges={column: _pair(f"range of {column!r}", bounds) for column, bounds in (ranges or {}).items()},
     )
+    return in_one_scene(robots or {}, scene)
 
 
 def _several(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -209,6 +226,11 @@ def floating_base(spec: mujoco.MjSpec) -> str | None:
     return None
 
 
+def _free_bodies(spec: mujoco.MjSpec) -> list[str]:
+    """Names of the bodies with a free joint, those without a name left out."""
+    return [body.name for body in spec.bodies if body.name and any(int(j.type) == _FREE for j in body.joints)]
+
+
 def _jointed(body: mujoco.MjsBody) -> bool:
     return bool(body.joints) or any(_jointed(child) for child in body.bodies)
 
@@ -252,8 +274,6 @@ def _drive(spec: mujoco.MjSpec, joints: Mapping[str, Any], robot: str) -> tuple[
             )
         elif entry == NATIVE and not any(_actuators(spec, name)):
             raise ConfigurationError(f"joint {name!r} is to be native, but no actuator of the model acts on it.")
-    if not read:
-        raise ConfigurationError(f"robot {robot!r} has no hinge or slide that is read.")
     return tuple(read)
 
 
@@ -331,8 +351,8 @@ def joint_description(name: str, entry: Mapping[str, Any], limits: tuple[float, 
     return CompliantJoint(law(**values), **(settings | given))
 
 
-def _compensate(spec: mujoco.MjSpec, wanted: bool | Sequence[str], robot: str) -> None:
-    """Compensate gravity of all bodies, or of those named."""
+def _compensate(spec: mujoco.MjSpec, wanted: bool | Sequence[str], robot: str, base: str | None) -> None:
+    """Compensate gravity of all bodies but those that lie around, or of those named."""
     if wanted is False:
         return
     bodies = {body.name: body for body in spec.bodies[1:]}
@@ -340,9 +360,18 @@ def _compensate(spec: mujoco.MjSpec, wanted: bool | Sequence[str], robot: str) -
         for name in wanted:
             if name not in bodies:
                 raise unknown_name("body", name, filter(None, bodies), f"the model of robot {robot!r}")
-    for body in spec.bodies[1:]:
+    for body in _of_robot(spec.worldbody, base) if wanted is True else spec.bodies[1:]:
         if wanted is True or body.name in wanted:
             body.gravcomp = 1.0
+
+
+def _of_robot(body: mujoco.MjsBody, base: str | None) -> Iterator[mujoco.MjsBody]:
+    """All below a body but what is free and carries no joints."""
+    for child in body.bodies:
+        free = any(int(joint.type) == _FREE for joint in child.joints)
+        if not free or child.name == base or any(map(_jointed, child.bodies)):
+            yield child
+            yield from _of_robot(child, base)
 
 
 def _start(start: str | Mapping[str, Any] | None, robot: str) -> Start:

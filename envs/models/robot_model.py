@@ -1,12 +1,41 @@
 """A robot as a MuJoCo spec, and what of it is moved, read and put where at the start."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
 
-from pliant.errors import ConfigurationError, check_bounds
+from pliant.controllers.checks import all_finite, number_array
+from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_bounds
 from pliant.hardware.robot import Array
+
+_UNIT = 1e-12
+BASE = "base"
+"""What the body of a floating robot is called, whatever its name in the model."""
+
+
+def as_pose(what: str, value: ArrayLike) -> Array:
+    """Return position and unit quaternion (w first), (7,), of a position (3,), upright, or of both (7,).
+
+    Raises:
+        ShapeError: neither three nor seven numbers.
+        OutOfBoundsError: one is not finite, or the quaternion is of no length.
+    """
+    array = all_finite(what, number_array(what, value))
+    if array.shape not in ((3,), (7,)):
+        raise ShapeError(
+            f"{what} has shape {array.shape}; a position [x, y, z], or [x, y, z, w, i, j, k] with a quaternion, "
+            "is needed."
+        )
+    turn = array[3:] if len(array) == 7 else np.array([1.0, 0.0, 0.0, 0.0])
+    length = float(np.linalg.norm(turn))
+    if length < 1e-6:
+        raise OutOfBoundsError(f"{what}: {turn.tolist()} is no quaternion.")
+    if abs(length - 1.0) > _UNIT:  # a pose that has passed here stays as it is, to the last bit
+        turn = turn / length
+    return np.concatenate([array[:3], turn])
 
 
 @dataclass(frozen=True)
@@ -22,6 +51,8 @@ class Start:
     """Angles (rad; m of a slide) by joint, in place of the keyframe's."""
     base: Array | None = None
     """Position (m, world) and orientation (unit quaternion, w first) of a floating base, (7,)."""
+    bodies: Mapping[str, Sequence[float] | Array] = field(default_factory=dict)
+    """Position, (3,), or both, (7,), of free bodies by name, in place of the keyframe's."""
     on_floor: bool = True
     """Lower or lift a floating base until the robot just touches what is below it."""
     settle: float = 0.0
@@ -33,6 +64,8 @@ class Start:
             raise ConfigurationError(
                 f"start: joints are {self.joints!r}; angles by joint are needed: {{elbow: 0.3}}."
             )
+        if not isinstance(self.bodies, Mapping):
+            raise ConfigurationError(f"start: bodies are {self.bodies!r}; poses are needed: {{ball: [0, 0, 1]}}.")
         for name, angle in self.joints.items():
             check_bounds(f"start of joint {name!r}", angle, -1e6, 1e6)
         if not isinstance(self.on_floor, bool):
@@ -56,12 +89,20 @@ class RobotModel:
     """Sites at the tips, by the names that tasks call them by. Poses can be read of them."""
     base: str | None = None
     """The body that floats, if the robot is not fixed. Its pose and motion can be read."""
+    bodies: Mapping[str, str] = field(default_factory=dict)
+    """Other bodies that are free, by the names that tasks call them by: what lies around. Tasks may read and place
+    them."""
     force_torque: Mapping[str, str] = field(default_factory=dict)
     """Force-torque sensors by name: the site that each is at, whose axes it measures along."""
     signals: tuple[str, ...] = ()
-    """What is read besides the joints: `base`, end effectors, force-torque sensors and the model's own sensors by
-    name or glob, or single signals likewise (`imu/*_x`)."""
+    """What is read besides the joints: `base`, free bodies, end effectors, force-torque sensors and the model's
+    own sensors by name or glob, or single signals likewise (`imu/*_x`)."""
     start: Start = field(default_factory=Start)
     """Where it stands at the start."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Bounds of command columns of the model's own actuators that have none, by column."""
+
+    @property
+    def floating(self) -> dict[str, str]:
+        """Everything that floats, by name: `base`, if there is one, and the free bodies."""
+        return {**({} if self.base is None else {BASE: self.base}), **self.bodies}

@@ -1,6 +1,7 @@
 """Many copies of a simulated robot, stepped together by `mujoco.batch.Batch`."""
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import mujoco
@@ -45,13 +46,18 @@ class SimulatedRobots:
     Copies, by `copy.deepcopy` or `pickle`, go on to the last bit as these do.
     """
 
-    def __init__(self, robot: SimulatedRobot, n: int, threads: int = 0) -> None:
+    def __init__(
+        self, robot: SimulatedRobot, n: int, threads: int = 0, reads: Collection[str] | None = None
+    ) -> None:
         """Copy a robot, which is reset for it.
 
         Args:
             robot: the original; its model must not be changed afterwards.
             n: how many.
             threads: that step them; 0: as many as there are CPUs.
+            reads: the signals that will be looked at; None: all. Where none of them needs it, positions and speeds
+                that sensors measure are not computed anew after the last physics step of a period, and so are one
+                step old.
 
         Raises:
             ConfigurationError: the Python back end is in force, which `Batch` cannot run.
@@ -76,7 +82,8 @@ class SimulatedRobots:
         self._deviations = np.zeros_like(self._sensors.values)
         readings = self.compiled.readings
         self._noise = NoiseStreams(*self._deviations.shape) if self._family.noisy or readings.noisy else None
-        self._stage = int(mujoco.mjtStage.mjSTAGE_VEL if readings.stale else mujoco.mjtStage.mjSTAGE_NONE)
+        anew = readings.stale if reads is None else readings.stale_among(reads)
+        self._stage = int(mujoco.mjtStage.mjSTAGE_VEL if anew else mujoco.mjtStage.mjSTAGE_NONE)
         if not self.names:
             self._set_conditions(slice(None), self._family.conditions(()))
 
@@ -120,7 +127,15 @@ class SimulatedRobots:
         width = len(self.info.signals) + len(self.compiled.controls)
         self._measured = DelayLine(n, width, lag) if lag else None
 
-    def reset(self, index: Index, seeds: Sequence[int], positions: Array, signals: Array, command: Array) -> None:
+    def reset(
+        self,
+        index: Index,
+        seeds: Sequence[int],
+        positions: Array,
+        signals: Array,
+        command: Array,
+        bodies: Mapping[str, Array] | None = None,
+    ) -> None:
         """Put robots to rest, as `SimulatedRobot.reset` does, and read them.
 
         Args:
@@ -129,12 +144,15 @@ class SimulatedRobots:
             positions: link angles of each, (k, joints), rad.
             signals: what is read, (n, signals), written where `index` says.
             command: in force, (n, columns), written likewise.
+            bodies: poses of free bodies by name, (k, 7) each.
         """
         self._install()
         self._batch.reset(index, stage=int(mujoco.mjtStage.mjSTAGE_NONE))  # forgets its warnings
         generators = [np.random.default_rng(seed) for seed in seeds]
         self._batch.state[index] = self.start
         self._qpos[np.ix_(index, self.compiled.positions)] = positions
+        for name, poses in (bodies or {}).items():
+            self._qpos[np.ix_(index, self.compiled.bodies[name])] = poses
         self._rest_motors(index, positions)
         if self.names or self._noise is not None:
             self._draw(index, generators)
@@ -158,7 +176,8 @@ class SimulatedRobots:
             The reasons why robots failed in this period, by number.
         """
         np.clip(command, self._low, self._high, out=command)
-        self._control[np.ix_(index, self.compiled.controls)] = command[index] * self.compiled.scale
+        which = index[:, None] if len(index) < len(command) else slice(None)  # all is quicker said so
+        self._control[which, self.compiled.controls] = command[index] * self.compiled.scale
         failures = self._step(index)
         if self._commands is not None:
             self._commands.push(self._control)
@@ -182,6 +201,23 @@ class SimulatedRobots:
             raise unknown_name("joint", joint, self.info.joints, f"robot {self.info.name!r}")
         value = check_bounds(f"external torque on joint {joint!r}", torque, -1e300, 1e300, "N·m")
         self._batch.bind("qfrc_applied")[i, self.compiled.model.joint(joint).dofadr[0]] = value
+
+    def model(self, i: int) -> mujoco.MjModel:
+        """Return a copy of the model of robot i, as it was drawn."""
+        model = copy.copy(self.compiled.model)
+        for name, rows in self._expanded.items():
+            getattr(model, name)[:] = rows[i]
+        if self._family.derived:
+            mujoco.mj_setConst(model, mujoco.MjData(model))
+        return model
+
+    def data(self, i: int) -> mujoco.MjData:
+        """Return a copy of the simulation of robot i as it is now, with all that MuJoCo derives of its state."""
+        self._install()
+        data = mujoco.MjData(model := self.model(i))
+        mujoco.mj_setState(model, data, self._batch.state[i], int(mujoco.mjtState.mjSTATE_INTEGRATION))
+        mujoco.mj_forward(model, data)
+        return data
 
     def show(self, i: int) -> None:
         """Copy the state of robot i into the data of the original, to draw it."""

@@ -32,7 +32,7 @@ from pliant.envs.simulation.signals import (
     choose,
     sensing_of,
 )
-from pliant.envs.simulation.start import settled, starting_state
+from pliant.envs.simulation.start import free_places, settled, starting_state
 from pliant.errors import ConfigurationError, check_bounds
 from pliant.hardware.robot import Array, RobotInfo
 
@@ -59,6 +59,8 @@ class CompiledRobot:
     """Control for a command of one unit, (columns,)."""
     positions: NDArray[np.intp]
     """Where the joints' positions are in `qpos`, (joints,)."""
+    bodies: Mapping[str, NDArray[np.intp]]
+    """Where in `qpos` the poses of what floats are, (7,) each, by name."""
     qpos: Array
     """Positions at the start, (nq,)."""
     rest: Array
@@ -125,6 +127,7 @@ def compile_robot(
     for column in columns:
         rest[column.control] = column.channel.rest * column.scale
     positions = np.array([int(model.joint(name).qposadr[0]) for name in robot.joints], dtype=np.intp)
+    bodies = {name: place + np.arange(7) for name, place in free_places(model, robot).items()}
     return CompiledRobot(
         info=_info(
             robot,
@@ -133,6 +136,7 @@ def compile_robot(
             robot_parameters(model, robot, joints, varied),
             float(period),
             qpos[positions],
+            {name: tuple(qpos[place].tolist()) for name, place in bodies.items()},
         ),
         model=model,
         bare=_bare(spec, model),
@@ -141,6 +145,7 @@ def compile_robot(
         controls=np.array([column.control for column in columns], dtype=np.intp),
         scale=np.array([column.scale for column in columns]),
         positions=positions,
+        bodies=bodies,
         qpos=qpos,
         rest=rest,
         substeps=substeps,
@@ -193,6 +198,7 @@ def _info(
     parameters: Mapping[str, object],
     period: float,
     start: Array,
+    bodies: Mapping[str, tuple[float, ...]],
 ) -> RobotInfo:
     """What is known of the robot before it runs. The resting value of a joint's position is where it starts."""
     at = dict(zip((f"{name}/position" for name in robot.joints), start.tolist(), strict=True))
@@ -210,6 +216,7 @@ def _info(
         period=period,
         parameters=parameters,
         signals=tuple(signals),
+        bodies=bodies,
     )
 
 

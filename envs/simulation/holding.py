@@ -109,7 +109,7 @@ def resting_command(
             command[column] = _native_command(robot, column, angle, load)
             continue
         joint = compliant[name]
-        own = [k for k, channel in enumerate(info.command) if channel.name.rpartition("/")[0] == name]
+        own = [k for k, channel in enumerate(info.command) if channel.owner == name]
         channel = info.command[column]
         settled = partial(_settled_torque, joint.description, angle, load, command[own], own.index(column))
         least, most = sorted((settled(channel.low), settled(channel.high)))
@@ -182,7 +182,7 @@ def moving_loads(robot: CompiledRobot, position: Array, velocity: Array, acceler
 def _native_command(robot: CompiledRobot, column: int, angle: float, load: float) -> float:
     """The command of one of the model's own actuators under which its joint rests at an angle under a load."""
     channel, control = robot.info.command[column], int(robot.controls[column])
-    quantity = channel.name.rpartition("/")[2]
+    quantity = channel.quantity
     if quantity == "torque":
         value = load
     elif quantity == "position":

@@ -5,8 +5,9 @@ of their own, kept in the state of the simulation, and are computed in the same 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 import mujoco
@@ -15,10 +16,10 @@ from numpy.typing import NDArray
 
 from pliant.actuators import JointOnModel
 from pliant.actuators.layout import SIGNALS
-from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.models.robot_model import BASE, RobotModel
 from pliant.envs.selection import matches
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
-from pliant.hardware.robot import PER_JOINT, Array, Channel, State, joint_signals
+from pliant.hardware.robot import PER_JOINT, PER_MOTOR, Array, Channel, State, joint_signals
 
 JOINT: Final = 0
 """Source of a number: what the law of a joint tells, `layout.SIGNALS`, joint by joint …"""
@@ -31,7 +32,6 @@ SENSOR: Final = 3
 NOTHING: Final = 4
 """… or 0."""
 
-BASE: Final = "base"
 _OURS: Final = "pliant/"
 _XYZ: Final = ("x", "y", "z")
 _WXYZ: Final = ("w", "x", "y", "z")
@@ -144,7 +144,7 @@ _JOINT_SENSORS: Final = {
     "velocity": mujoco.mjtSensor.mjSENS_JOINTVEL,
     "torque": mujoco.mjtSensor.mjSENS_JOINTACTFRC,
 }
-_BASE: Final = (
+_FREE: Final = (
     *((f"position_{axis}", "m", QPOS, k) for k, axis in enumerate(_XYZ)),
     *((f"orientation_{axis}", "1", QPOS, 3 + k) for k, axis in enumerate(_WXYZ)),
     *((f"velocity_{axis}", "m/s", QVEL, k) for k, axis in enumerate(_XYZ)),
@@ -157,21 +157,21 @@ class Offer(NamedTuple):
     """A signal that a robot could be read for."""
 
     group: str
-    """What it belongs to: the base, an end effector, a sensor."""
+    """What it belongs to: the base, a free body, an end effector, a sensor."""
     channel: Channel
     sensor: str
-    """Of the model with our own sensors; empty for the base."""
+    """Of the model with our own sensors; empty for what floats."""
     place: int
-    """Which number of the sensor, or of `_BASE`."""
+    """Which number of the sensor, or of `_FREE`."""
 
 
 def offers(model: RobotModel) -> list[Offer]:
     """Return everything that could be read of a robot beyond its joints and motors, in a fixed order."""
     found = []
-    if model.base is not None:
-        for k, (quantity, unit, _, _) in enumerate(_BASE):
+    for name in model.floating:
+        for k, (quantity, unit, _, _) in enumerate(_FREE):
             limit = 1.0 if unit == "1" else math.inf
-            found.append(Offer(BASE, Channel(f"{BASE}/{quantity}", unit, -limit, limit), "", k))
+            found.append(Offer(name, Channel(f"{name}/{quantity}", unit, -limit, limit), "", k))
     for names, kinds in ((model.end_effectors, _FRAME), (model.force_torque, _WRENCH)):
         for name in names:
             for kind in kinds:
@@ -214,15 +214,18 @@ def choose(model: RobotModel, wanted: Sequence[str]) -> list[Offer]:
 
 
 def _matches(pattern: str, offer: Offer) -> bool:
-    return matches(offer.group, pattern) or matches(offer.channel.name, pattern)
+    """A group's name is one part, whatever `/` it has."""
+    by_group = offer.group == pattern or fnmatchcase(offer.group, pattern)
+    return by_group or matches(offer.channel.name, pattern)
 
 
 def check_names(model: RobotModel) -> None:
-    """Raise where the sites, the base or the joints that a robot names are not in its spec.
+    """Raise where the sites, bodies or joints that a robot names are not in its spec.
 
     Raises:
         UnknownNameError: no such site, body or joint.
-        ConfigurationError: a base that does not float; a name for two things; a joint that is no hinge or slide.
+        ConfigurationError: a base or free body that does not float; a name for two things; a joint that is no
+            hinge or slide.
     """
     spec, where = model.spec, f"the model of robot {model.name!r}"
     sites = [site.name for site in spec.sites]
@@ -236,19 +239,19 @@ def check_names(model: RobotModel) -> None:
             raise unknown_name("joint", name, [name for name in joints if name], where)
         if int(joints[name].type) not in scalar:
             raise ConfigurationError(f"joint {name!r} of robot {model.name!r} is neither a hinge nor a slide.")
-    if model.base is not None:
-        bodies = {body.name: body for body in spec.bodies}
-        if model.base not in bodies:
-            raise unknown_name("body", model.base, [name for name in bodies if name], where)
-        free = int(mujoco.mjtJoint.mjJNT_FREE)
-        if free not in [int(joint.type) for joint in bodies[model.base].joints]:
-            raise ConfigurationError(f"body {model.base!r}, the base of robot {model.name!r}, has no free joint.")
-    groups = [BASE, *model.end_effectors, *model.force_torque, *(s.name for s in spec.sensors if s.name)]
+    bodies, free = {body.name: body for body in spec.bodies}, int(mujoco.mjtJoint.mjJNT_FREE)
+    for name, body in model.floating.items():
+        if body not in bodies:
+            raise unknown_name("body", body, [name for name in bodies if name], where)
+        if free not in [int(joint.type) for joint in bodies[body].joints]:
+            raise ConfigurationError(f"body {body!r}, {name!r} of robot {model.name!r}, has no free joint.")
+    groups = [BASE, *model.bodies, *model.end_effectors, *model.force_torque]
+    groups += [sensor.name for sensor in spec.sensors if sensor.name]
     for name in groups:
         if groups.count(name) > 1 or name in model.joints:
             raise ConfigurationError(
-                f"robot {model.name!r} calls two things {name!r}; joints, end effectors and sensors need names of "
-                "their own."
+                f"robot {model.name!r} calls two things {name!r}; joints, free bodies, end effectors and sensors "
+                "need names of their own."
             )
 
 
@@ -374,8 +377,7 @@ class Readings:
             for quantity in PER_JOINT
             for name in robot.joints
         ]
-        per_motor = ("motor_position", "motor_velocity", "motor_torque", "spring_torque")
-        places += [(JOINT, _signal(j, f"{name}{m + 1}")) for name in per_motor for j, m in motors]
+        places += [(JOINT, _signal(j, f"{quantity}{m + 1}")) for quantity in PER_MOTOR for j, m in motors]
         places += [_offer_place(model, robot, offer) for offer in chosen]
         self.source: NDArray[np.int64] = np.array([source for source, _ in places], dtype=np.int64)
         """Where each number comes from, (size,)."""
@@ -398,18 +400,20 @@ class Readings:
         """Whether there is a constant or growing error at all."""
         self.noisy = bool(self._noise.any())
         """Whether a signal has noise of its own."""
-        stages = model.sensor_needstage[[i for i in range(model.nsensor) if self._reads(model, i)]]
         self.uses_sensors = bool((self.source == SENSOR).any())
         """Whether the simulation's sensors are read at all."""
-        self.stale = bool((stages < int(mujoco.mjtStage.mjSTAGE_ACC)).any())
+        early = np.repeat(model.sensor_needstage < int(mujoco.mjtStage.mjSTAGE_ACC), model.sensor_dim)
+        self._early = np.array(
+            [s == SENSOR and bool(early[i]) for s, i in zip(self.source, self.index, strict=True)]
+        )
+        self.stale = bool(self._early.any())
         """Whether they include such as must be computed anew at the end of a period."""
         self.remembering = bool((model.sensor_history[:, 0] > 0).any())
         """Whether sensors keep older samples in the state of the simulation."""
 
-    def _reads(self, model: mujoco.MjModel, sensor: int) -> bool:
-        first, size = int(model.sensor_adr[sensor]), int(model.sensor_dim[sensor])
-        index = self.index[self.source == SENSOR]
-        return bool(((index >= first) & (index < first + size)).any())
+    def stale_among(self, names: Collection[str]) -> bool:
+        """Whether signals of these names must be computed anew at the end of a period."""
+        return any(early and c.name in names for early, c in zip(self._early, self.channels, strict=True))
 
     def measure(self, signals: Array, qpos: Array, qvel: Array, sensordata: Array) -> Array:
         """Return the numbers, (…, size), of a simulation's arrays with the same leading axes."""
@@ -461,8 +465,8 @@ def _joint_place(
 def _offer_place(model: mujoco.MjModel, robot: RobotModel, offer: Offer) -> tuple[int, int]:
     if offer.sensor:
         return SENSOR, int(model.sensor(offer.sensor).adr[0]) + offer.place
-    joint = int(model.body(robot.base).jntadr[0])
-    _, _, source, place = _BASE[offer.place]
+    joint = int(model.body(robot.floating[offer.group]).jntadr[0])
+    _, _, source, place = _FREE[offer.place]
     first = model.jnt_qposadr[joint] if source == QPOS else model.jnt_dofadr[joint]
     return source, int(first) + place
 
@@ -475,9 +479,9 @@ def _channels(
     slides = {name: ("m", "N") for name in robot.joints if int(model.joint(name).type[0]) == slide}
     found = []
     for channel in joint_signals(robot.joints, motors, slides):
-        name, _, quantity = channel.name.rpartition("/")
-        if quantity == "position" and name in robot.joints and model.joint(name).limited[0]:
-            low, high = (float(bound) for bound in model.joint(name).range)
+        joint = channel.owner
+        if channel.quantity == "position" and model.joint(joint).limited[0]:
+            low, high = (float(bound) for bound in model.joint(joint).range)
             found.append(Channel(channel.name, channel.unit, low, high, min(max(0.0, low), high)))
         else:
             found.append(channel)

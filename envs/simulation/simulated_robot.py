@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pliant.actuators import Backend, install
 from pliant.controllers.checks import finite_array
 from pliant.envs.compiled import compiled
-from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.models.robot_model import RobotModel, as_pose
 from pliant.envs.randomisation.family import Conditions, Values
 from pliant.envs.randomisation.randomisation import Randomisation
 from pliant.envs.simulation.compiled_robot import compile_robot, recalled
@@ -23,7 +23,7 @@ from pliant.envs.simulation.rollout import OpenLoop, run_open_loop
 from pliant.envs.simulation.signals import Sensing
 from pliant.envs.simulation.start import fill_histories
 from pliant.errors import ConfigurationError, RobotError, ShapeError, check_bounds, unknown_name
-from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
+from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command, stacked
 
 if TYPE_CHECKING:
     from pliant.envs.simulation.kinematics import ModelKinematics
@@ -49,14 +49,32 @@ class Snapshot(NamedTuple):
     """What the last reset drew."""
 
 
+class _Asked(NamedTuple):
+    """Where a reset was to put the robot."""
+
+    position: ArrayLike | None
+    command: Array
+    bodies: Mapping[str, Array]
+    settled: bool
+
+
 class _Start(NamedTuple):
     """What the last reset left behind, for `rollout`."""
 
+    asked: _Asked
     physics: Array
     control: Array
     sensordata: Array
-    command: Array
     noise: np.random.Generator
+
+
+class _Begun(NamedTuple):
+    """A run of `rollout` at its beginning."""
+
+    model: mujoco.MjModel
+    start: _Start
+    lag: int
+    deviations: Array
 
 
 class SimulatedRobot(Robot):
@@ -172,6 +190,7 @@ class SimulatedRobot(Robot):
         position: ArrayLike | None = None,
         command: ArrayLike | None = None,
         *,
+        bodies: Mapping[str, ArrayLike] | None = None,
         settled: bool = False,
     ) -> State:
         """Put the robot to rest at time 0, without external torques, and return what it reads.
@@ -183,17 +202,21 @@ class SimulatedRobot(Robot):
             seed: reseeds the noise; None lets it go on.
             position: link angles, (joints,), rad; None: the model's own.
             command: in force at the start, (columns,); None: the resting one.
+            bodies: position and unit quaternion (w first), (7,), of free bodies by name, and of a floating `base`;
+                the others lie where they start.
             settled: whether motors stand where they have come to rest under the load of the links at `position`
                 instead of at their references. With a `resting_command` nothing moves then at all.
 
         Raises:
             RobotError: not connected.
-            ShapeError, OutOfBoundsError: a position or command of the wrong shape or not finite.
+            ShapeError, OutOfBoundsError: a position, command or pose of the wrong shape or not finite.
+            UnknownNameError: no such free body.
         """
         self._prepare()
         start = self._bounded(self._rest if command is None else check_command(command, self._info))
         if position is not None:
             position = finite_array(f"robot {self._info.name!r}: position", position, (len(self._info.joints),))
+        poses = self._poses(bodies or {})
         if seed is not None:
             self._random = np.random.default_rng(seed)
         self._vary(self.compiled.family.draw(self._random))
@@ -201,6 +224,8 @@ class SimulatedRobot(Robot):
         self._data.qpos[:] = self.compiled.qpos
         if position is not None:
             self._data.qpos[self.compiled.positions] = position
+        for name, pose in poses.items():
+            self._data.qpos[self.compiled.bodies[name]] = pose
         self._control[:] = self.compiled.control(start)
         put_at_rest(self._model, self._data, self.compiled.joints, settled=settled)
         if self.compiled.readings.remembering:
@@ -208,7 +233,8 @@ class SimulatedRobot(Robot):
         mujoco.mj_forward(self._model, self._data)
         self._data.qacc_warmstart[:] = 0.0  # as `mujoco.rollout` starts
         physics, control, sensed = self._simulation(_PHYSICS), self._control.copy(), self._data.sensordata.copy()
-        self._start = _Start(physics, control, sensed, start, copy.deepcopy(self._random))
+        asked = _Asked(position, start, poses, settled)
+        self._start = _Start(asked, physics, control, sensed, copy.deepcopy(self._random))
         self._trouble = None
         self._measure(start)
         return self.read()
@@ -288,43 +314,84 @@ class SimulatedRobot(Robot):
         value = check_bounds(f"external torque on joint {joint!r}", torque, -_LARGEST, _LARGEST, "N·m")
         self._data.qfrc_applied[self._model.joint(joint).dofadr[0]] = value
 
-    def rollout(self, command: ArrayLike, models: Sequence[mujoco.MjModel] | None = None) -> State:
+    def rollout(
+        self,
+        command: ArrayLike,
+        models: Sequence[mujoco.MjModel] | None = None,
+        *,
+        seeds: Sequence[int] | None = None,
+    ) -> State:
         """Run commands open-loop from the state of the last reset, all in C, and return what would be read.
 
         Row k is what `read` returns before the command of row k is sent, and the last row what it returns at
         the end: to the last bit what `reset` and as many `send`s give, noise and delays included. The robot
         itself is left alone. From where a run diverges its rows are NaN.
 
+        Several runs go together on as many threads as there are CPUs: of several commands, on several models, or
+        of several robots that are drawn. Each gives to the last bit what it gives by itself, noise included.
+
         Args:
-            command: (n, columns); each row is held for one period and limited to its bounds.
-            models: perturbed copies of `model` (of the same parts, `mj_setConst` called where it must be) that
-                get the same commands in parallel threads; the first one gets the noise of the robot itself.
+            command: (n, columns), or (runs, n, columns) for commands of each run; a row is held for one period
+                and limited to its bounds.
+            models: one a run, perturbed copies of `model` (of the same parts, `mj_setConst` called where it must
+                be).
+            seeds: one a run, of what is drawn: it begins as after a `reset` with that seed, and with whatever else
+                the last reset was told.
 
         Returns:
-            A state with a leading axis of n + 1 instants, one period apart, and before it one of the models if
-            they are given: position (n + 1, joints) or (models, n + 1, joints), and so on.
+            A state with a leading axis of n + 1 instants, one period apart, and before it one of the runs if there
+            are commands, models or seeds of each: position (n + 1, joints) or (runs, n + 1, joints), and so on.
 
         Raises:
             RobotError: not connected.
             ShapeError, OutOfBoundsError: commands of the wrong shape or not finite.
-            ConfigurationError: no models, or models that differ in more than their values.
+            ConfigurationError: both models and seeds, none, or another number of them than of commands; or models
+                that differ in more than their values.
         """
         self._prepare()
+        shape = (*(None,) * (max(np.ndim(command), 2) - 1), len(self._rest))
         what = f"robot {self._info.name!r}: commands of a rollout"
-        rows = self._bounded(finite_array(what, command, (None, len(self._rest))))
-        if models is not None and not models:
-            raise ConfigurationError("rollout: the list of models is empty.")
-        physics, control, sensordata, *_ = self._start
-        run = OpenLoop(physics, control, sensordata, self.compiled.control(rows))
-        time, measured = run_open_loop(models or [self._model], self.compiled, run)
+        rows = self._bounded(finite_array(what, command, shape[-3:]))
+        counts = [len(given) for given in (models, seeds) if given is not None] + [len(rows)] * (rows.ndim == 3)
+        if len(set(counts)) > 1 or 0 in counts or None not in (models, seeds):
+            given = {"commands": rows if rows.ndim == 3 else None, "models": models, "seeds": seeds}
+            found = ", ".join(f"{len(of)} {name}" for name, of in given.items() if of is not None)
+            raise ConfigurationError(
+                "rollout: every run has a command sequence, and a model or a seed, of its own or shared; got "
+                f"{found}."
+            )
+        begun = self._begun(max(counts, default=1), models, seeds)
+        rows = np.broadcast_to(rows, (len(begun), *rows.shape[-2:]))
+        runs = [
+            OpenLoop(one.model, *one.start[1:4], self.compiled.control(row))
+            for one, row in zip(begun, rows, strict=True)
+        ]
+        time, measured = run_open_loop(runs, self.compiled)
+        states = [self._seen(*of) for of in zip(begun, time, measured, rows, strict=True)]
+        return stacked(states) if counts else states[0]
+
+    def _begun(
+        self, count: int, models: Sequence[mujoco.MjModel] | None, seeds: Sequence[int] | None
+    ) -> list[_Begun]:
+        """How the runs of a rollout begin."""
+        if seeds is None:
+            own = models or [self._model] * count
+            return [_Begun(model, self._start, self._lag, self._deviations) for model in own]
+        robot, begun = copy.deepcopy(self), []
+        for seed in seeds:
+            robot.reset(seed, **self._start.asked._asdict())
+            begun.append(_Begun(copy.copy(robot._model), robot._start, robot._lag, robot._deviations))
+        return begun
+
+    def _seen(self, begun: _Begun, time: Array, measured: Array, rows: Array) -> State:
+        """What the sensors deliver of a run."""
         if self.compiled.readings.biased:
-            measured += self.compiled.readings.bias + self.compiled.readings.drift * time[..., None]
+            measured += self.compiled.readings.bias + self.compiled.readings.drift * time[:, None]
         if self._noisy:
-            measured += self._deviations * copy.deepcopy(self._start.noise).standard_normal(measured.shape)
-        sent = np.broadcast_to(np.vstack([self._start.command, rows]), (*time.shape, rows.shape[1]))
-        late = np.maximum(np.arange(len(rows) + 1) - self._lag, 0)
-        pick = (0, late) if models is None else (slice(None), late)
-        return self.compiled.readings.state(time[pick], measured[pick], sent[pick])
+            measured += begun.deviations * copy.deepcopy(begun.start.noise).standard_normal(measured.shape)
+        sent = np.vstack([begun.start.asked.command, rows])
+        late = np.maximum(np.arange(len(time)) - begun.lag, 0)
+        return self.compiled.readings.state(time[late], measured[late], sent[late])
 
     def run(self, commands: ArrayLike) -> State:
         """Run commands from the state of the last reset, every time, with new noise; see `rollout`.
@@ -427,6 +494,14 @@ class SimulatedRobot(Robot):
         if self._noisy:
             values += self._deviations * self._random.standard_normal(values.size)
         self._measured.append((self._data.time, values, command))
+
+    def _poses(self, bodies: Mapping[str, ArrayLike]) -> dict[str, Array]:
+        """Where free bodies are to be placed, checked."""
+        robot = f"robot {self._info.name!r}"
+        for name in bodies:
+            if name not in self.compiled.bodies:
+                raise unknown_name("free body", name, self.compiled.bodies, robot)
+        return {name: as_pose(f"{robot}: {name}", pose) for name, pose in bodies.items()}
 
     def _bounded(self, command: Array) -> Array:
         return np.minimum(np.maximum(command, self._low), self._high)

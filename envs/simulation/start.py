@@ -6,8 +6,7 @@ import mujoco
 import numpy as np
 
 from pliant.actuators import JointOnModel
-from pliant.controllers.checks import finite_array
-from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.models.robot_model import BASE, RobotModel, as_pose
 from pliant.envs.simulation.resting import put_at_rest
 from pliant.errors import OutOfBoundsError, check_bounds, unknown_name
 from pliant.hardware.robot import Array
@@ -19,9 +18,9 @@ def starting_state(model: mujoco.MjModel, robot: RobotModel) -> tuple[Array, int
     """Return the positions at the start, (nq,), and the number of the keyframe they are from, if any.
 
     Raises:
-        UnknownNameError: no such keyframe or joint.
+        UnknownNameError: no such keyframe, joint or free body.
         OutOfBoundsError: a joint is to start outside its range.
-        ShapeError: a base that is not seven numbers.
+        ShapeError: a pose that is neither three nor seven numbers.
     """
     start, keyframe = robot.start, None
     qpos = model.qpos0.copy()
@@ -43,17 +42,23 @@ def starting_state(model: mujoco.MjModel, robot: RobotModel) -> tuple[Array, int
             qpos[place] = check_bounds(f"start of joint {name!r}", start.joints[name], *limits)
         elif keyframe is None:
             qpos[place] = min(max(float(qpos[place]), limits[0]), limits[1])
-    if robot.base is not None:
-        place = int(model.jnt_qposadr[int(model.body(robot.base).jntadr[0])])
-        if start.base is not None:
-            pose = finite_array(f"start of robot {robot.name!r}: base", start.base, (7,))
-            length = float(np.linalg.norm(pose[3:]))
-            if length < 1e-6:
-                raise OutOfBoundsError(f"start of robot {robot.name!r}: the base's orientation is no quaternion.")
-            qpos[place : place + 7] = [*pose[:3], *(pose[3:] / length)]
-        if start.on_floor:
-            _stand(model, qpos, place, model.body(robot.base).id)
+    places = free_places(model, robot)
+    for name in start.bodies:
+        if name not in places:
+            raise unknown_name("free body", name, places, f"the start of robot {robot.name!r}")
+    poses = {**({} if start.base is None else {BASE: start.base}), **start.bodies}
+    for name, place in places.items():
+        if name in poses:
+            qpos[place : place + 7] = as_pose(f"start of robot {robot.name!r}: {name}", poses[name])
+    if robot.base is not None and start.on_floor:
+        _stand(model, qpos, places[BASE], model.body(robot.base).id)
     return qpos, keyframe
+
+
+def free_places(model: mujoco.MjModel, robot: RobotModel) -> dict[str, int]:
+    """Where in `qpos` the seven numbers of everything that floats begin, by name."""
+    first = {name: int(model.body(body).jntadr[0]) for name, body in robot.floating.items()}
+    return {name: int(model.jnt_qposadr[joint]) for name, joint in first.items()}
 
 
 def _stand(model: mujoco.MjModel, qpos: Array, place: int, base: int) -> None:

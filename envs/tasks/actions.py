@@ -209,12 +209,12 @@ def find_columns(commanded: Names | None, info: RobotInfo) -> list[int]:
         UnknownNameError: a column that the robot does not have.
         ConfigurationError: no column, or one without a range.
     """
-    columns = list(enumerate(info.command_names))
-    found = [i for i, _ in columns] if commanded is None else []
+    columns = info.command
+    found = list(range(len(columns))) if commanded is None else []
     for name in commanded or ():
-        fitting = [i for i, column in columns if matches(column, name) or name == column.rpartition("/")[2]]
+        fitting = [i for i, column in enumerate(columns) if matches(column.name, name) or name == column.quantity]
         if not fitting:
-            quantities = dict.fromkeys(column.rpartition("/")[2] for _, column in columns)
+            quantities = dict.fromkeys(column.quantity for column in columns)
             raise unknown_name("command column", name, (*quantities, *info.command_names), f"robot {info.name!r}")
         found += [i for i in fitting if i not in found]
     if not found:

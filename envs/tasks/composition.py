@@ -11,7 +11,7 @@ from pliant.envs.tasks.goals import GOALS, Goal
 from pliant.envs.tasks.measures import MEASURES
 from pliant.envs.tasks.observations import OBSERVATIONS
 from pliant.envs.tasks.rewards import REWARDS
-from pliant.envs.tasks.starts import STARTS, AtHome, Start
+from pliant.envs.tasks.starts import PLACEMENTS, STARTS, AtHome, Start
 from pliant.envs.tasks.task import Task
 from pliant.envs.tasks.term import TermFunction
 from pliant.errors import ConfigurationError, unknown_name
@@ -19,6 +19,7 @@ from pliant.errors import ConfigurationError, unknown_name
 KINDS: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
     "action": ACTIONS,
     "start": STARTS,
+    "body": PLACEMENTS,
     "goal": GOALS,
     "measure": MEASURES,
     "observation": OBSERVATIONS,
@@ -39,6 +40,7 @@ def compose(
     ends: Mapping[str, Any],
     action: Any = None,
     start: Any = None,
+    bodies: Mapping[str, Any] | None = None,
     goal: Any = None,
     measures: Mapping[str, Any] | None = None,
     failure_penalty: float = 100.0,
@@ -56,6 +58,7 @@ def compose(
         ends: likewise.
         action: a term; None: the command, spread over the bounds of all columns.
         start: a term; None: where the robot itself begins.
+        bodies: by free body, terms that place it.
         goal: a term, or None.
         measures: terms by names of one's own.
         failure_penalty: see `Task`.
@@ -71,6 +74,7 @@ def compose(
         measures=builder.several("measure", measures or {}),
         action=Spread() if action is None else builder.one("action", action, Action),
         start=AtHome() if start is None else builder.one("start", start, Start),
+        bodies=builder.several("body", bodies or {}),
         goal=None if goal is None else builder.one("goal", goal, Goal),
         observations=builder.several("observation", observations),
         rewards=builder.several("reward", rewards),

@@ -320,7 +320,7 @@ class Drawn(Goal):
             raise ConfigurationError(f"goal: low {self.low} must not exceed high {self.high}.")
         check_within("goal", np.stack([low, high]), compared)
         channels = [
-            named(f"{_part(c)}/goal_{_quantity(c)}", c, float(a), float(b))
+            named(f"{c.owner}/goal_{c.quantity}", c, float(a), float(b))
             for c, a, b in zip(compared, low, high, strict=True)
         ]
         return GoalOnRobot(tuple(channels), _names(compared), lambda random: random.uniform(low, high))
@@ -333,15 +333,7 @@ def site_signals(site: str, axes: str, oriented: bool) -> list[str]:
 
 
 def _goal_channels(compared: Sequence[Channel]) -> tuple[Channel, ...]:
-    return tuple(named(f"goal/{_quantity(c)}", c) for c in compared)
-
-
-def _part(of: Channel) -> str:
-    return of.name.rpartition("/")[0]
-
-
-def _quantity(of: Channel) -> str:
-    return of.name.rpartition("/")[2]
+    return tuple(named(f"goal/{c.quantity}", c) for c in compared)
 
 
 def _names(channels: Sequence[Channel]) -> tuple[str, ...]:

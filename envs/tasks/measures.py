@@ -11,7 +11,7 @@ from pliant.hardware.robot import Array, Channel
 
 
 def _tip(selected: Mapping[str, Sequence[Channel]], parameters: Mapping[str, Any]) -> Sequence[Channel]:
-    joints = [c.name.partition("/")[0] for c in selected["position"]]
+    joints = [c.owner for c in selected["position"]]
     if len(joints) != 2:
         raise ConfigurationError(
             f"planar_tip is for an arm of two links; the robot has {len(joints)} joint(s) ({', '.join(joints)})."
@@ -34,7 +34,7 @@ def planar_tip(position: Array, l1: float, l2: float, out: Array) -> None:
 
 def _flight(selected: Mapping[str, Sequence[Channel]], parameters: Mapping[str, Any]) -> Sequence[Channel]:
     if "lengths" in parameters:
-        lengths, joints = parameters["lengths"], [c.name.partition("/")[0] for c in selected["position"]]
+        lengths, joints = parameters["lengths"], [c.owner for c in selected["position"]]
         if len(lengths) != len(joints):
             raise ConfigurationError(
                 f"thrown_by_chain: {len(lengths)} lengths for the {len(joints)} joints ({', '.join(joints)})."

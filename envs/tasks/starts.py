@@ -1,17 +1,18 @@
-"""How an episode begins: where a robot that can be put anywhere is put."""
+"""How an episode begins: where a robot that can be put anywhere is put, and the free bodies around it."""
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import mujoco
 import numpy as np
 
-from pliant.controllers.checks import finite_array
+from pliant.controllers.checks import finite_array, number_array
 from pliant.envs.tasks.goals import GoalOnRobot, Side
 from pliant.envs.tasks.values import Values, check_within, freeze, per_channel
-from pliant.errors import ConfigurationError, OutOfBoundsError, check_bounds
+from pliant.errors import ConfigurationError, OutOfBoundsError, check_bounds, unknown_name
 from pliant.hardware.robot import Array
 
 Draw = Callable[[np.random.Generator], Array | None]
@@ -99,7 +100,7 @@ def _inverse(side: Side, goal: GoalOnRobot) -> Array:
     points = np.zeros((len(goal.table), 3))
     site = ""
     for k, channel in enumerate(goal.channels):
-        quantity = channel.name.rpartition("/")[2]
+        quantity = channel.quantity
         if quantity.startswith("position_"):
             points[:, "xyz".index(quantity[-1])] = goal.table[:, k]
             site = goal.compared[k].rpartition("/")[0]
@@ -112,9 +113,59 @@ def _inverse(side: Side, goal: GoalOnRobot) -> Array:
     return np.array(finite_array("start on the path", found, (len(side.info.joints),)))
 
 
+class Placement(ABC):
+    """A configured place of a free body. One of your own writes `on`."""
+
+    @abstractmethod
+    def on(self, side: Side, body: str) -> Callable[[np.random.Generator], Array]:
+        """Return what draws the body's position and unit quaternion, (7,); raises where a robot has none such."""
+
+
+@dataclass(frozen=True)
+class InBox(Placement):
+    """Somewhere in a box, at rest."""
+
+    box: Sequence[Sequence[float]] | Sequence[float] | None = None
+    """Lowest and highest corner in the world, [[x, y, z], [x, y, z]], m; a point; None: where the body itself
+    starts."""
+    turn: float = 0.0
+    """Turned up to this far about the vertical from how it starts, either way, drawn evenly, rad."""
+
+    def __post_init__(self) -> None:
+        freeze(self, "box")
+        check_bounds("body: turn", self.turn, 0.0, math.pi, "rad")
+
+    def on(self, side: Side, body: str) -> Callable[[np.random.Generator], Array]:
+        """See `Placement.on`.
+
+        Raises:
+            UnknownNameError: the robot has no such free body.
+            ShapeError, OutOfBoundsError, ConfigurationError: corners that are no points, or the wrong way round.
+        """
+        if body not in side.info.bodies:
+            raise unknown_name("free body", body, side.info.bodies, f"robot {side.info.name!r}")
+        start = np.array(side.info.bodies[body])
+        corners = number_array(f"body {body!r}: box", start[:3] if self.box is None else self.box)
+        low, high = finite_array(
+            f"body {body!r}: box", np.tile(corners, (2, 1)) if corners.ndim == 1 else corners, (2, 3)
+        )
+        if not (low <= high).all():
+            raise ConfigurationError(f"body {body!r}: box: {low.tolist()} must not exceed {high.tolist()}.")
+
+        def draw(random: np.random.Generator) -> Array:
+            position, half = random.uniform(low, high), 0.5 * random.uniform(-self.turn, self.turn)
+            turned = np.empty(4)
+            mujoco.mju_mulQuat(turned, np.array([math.cos(half), 0.0, 0.0, math.sin(half)]), start[3:])
+            return np.concatenate([position, turned])
+
+        return draw
+
+
 STARTS: Final[dict[str, Callable[..., Start]]] = {
     "angles": AtAngles,
     "trajectory": OnTrajectory,
     "home": AtHome,
 }
+"""By name."""
+PLACEMENTS: Final[dict[str, Callable[..., Placement]]] = {"in_box": InBox}
 """By name."""

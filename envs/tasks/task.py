@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.envs.compiled import compiled
+from pliant.envs.models.robot_model import as_pose
 from pliant.envs.tasks.actions import Action, Controlled, Spread, spread_actions
 from pliant.envs.tasks.assembly import Assembly
 from pliant.envs.tasks.compilation import Pass, refused
@@ -21,7 +22,7 @@ from pliant.envs.tasks.goals import Goal
 from pliant.envs.tasks.kinematics import Kinematics
 from pliant.envs.tasks.observations import Copied, ObservationTerm
 from pliant.envs.tasks.row import SOUND, STATUS, STEP, UNREAD
-from pliant.envs.tasks.starts import AtHome, Start
+from pliant.envs.tasks.starts import AtHome, Placement, Start
 from pliant.envs.tasks.term import Kind, Term
 from pliant.errors import ConfigurationError, check_bounds
 from pliant.hardware.robot import Array, Channel, RobotInfo
@@ -50,6 +51,8 @@ class Task:
     """What an action does."""
     start: Start = field(default_factory=AtHome)
     """How an episode begins."""
+    bodies: Mapping[str, Placement] = field(default_factory=dict)
+    """Where free bodies lie when an episode begins, by the robot's names of them; others lie where they start."""
     goal: Goal | None = None
     """What an episode is about, if something is drawn for it or moves."""
     measures: Mapping[str, Term] = field(default_factory=dict)
@@ -73,6 +76,9 @@ class Task:
                     raise ConfigurationError(
                         f"task {self.name!r}: {part} {name!r} is {what}, not a term of that kind."
                     )
+        for name, placement in self.bodies.items():
+            if not isinstance(placement, Placement):
+                raise ConfigurationError(f"task {self.name!r}: body {name!r} is {placement!r}; no such term.")
         for part, kind_of_part, value in (
             ("action", Action, self.action), ("start", Start, self.start), ("goal", Goal | None, self.goal),
         ):  # fmt: skip
@@ -177,6 +183,7 @@ class TaskOnRobot:
         """What judges and observes a period."""
         self._row, self._places, self._action = assembly.row, assembly.places, assembly.action
         self._goal, self._draw = assembly.goal, task.start.on(assembly.side, assembly.goal)
+        self._placements = {name: placement.on(assembly.side, name) for name, placement in task.bodies.items()}
         self._constants = assembly.constants()
         self._seen = [column for _, column in assembly.observed]
         names = ("action", "taken", "previous", "command")
@@ -222,6 +229,10 @@ class TaskOnRobot:
         if self._goal.draw is not None:
             episodes.goal[index] = self._goal.draw(random)
         return start
+
+    def place(self, random: np.random.Generator) -> dict[str, Array]:
+        """Return where free bodies lie in an episode that begins: position and unit quaternion, (7,), by name."""
+        return {name: as_pose(f"body {name!r}", draw(random)) for name, draw in self._placements.items()}
 
     def act(self, episodes: Episodes, index: Index | None = None) -> bool:
         """Limit the actions and write what they command; False if one is not finite (nothing is written).

@@ -18,7 +18,14 @@ from pliant.envs.tasks.task import Observation, Task
 from pliant.envs.vector.generators import Generators
 from pliant.envs.vector.member import Member
 from pliant.envs.vector.reports import Mask, add, parameter_report, step_report
-from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError, unknown_name
+from pliant.errors import (
+    ConfigurationError,
+    OutOfBoundsError,
+    RobotError,
+    ShapeError,
+    check_count,
+    unknown_name,
+)
 from pliant.hardware.robot import Array, Robot
 
 
@@ -50,6 +57,7 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         kinematics: Kinematics | None = None,
         *,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
         threads: int = 0,
         render_mode: str | None = None,
         width: int = 640,
@@ -64,6 +72,8 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
             kinematics: as of `PliantEnv`.
             autoreset_mode: when an episode that has ended gives way to the next one: in the next step (whose
                 action is ignored), in the same step, or never: "NextStep", "SameStep" or "Disabled".
+            max_episode_steps: after which an episode is truncated, as by Gymnasium's `TimeLimit`; None: when the
+                task says so.
             threads: that step the robots; 0: as many as there are CPUs.
             render_mode: None or "rgb_array".
             width: of an image, pixels.
@@ -73,7 +83,7 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
             UnknownNameError: no such render mode or autoreset mode.
             ConfigurationError: a robot that is not simulated, which exists only once; task and robot do not go
                 together; or the Python back end is in force.
-            OutOfBoundsError: the number of environments or threads, or an image without pixels.
+            OutOfBoundsError: the number of environments, steps or threads, or an image without pixels.
         """
         if render_mode not in (None, "rgb_array"):
             raise unknown_name("render mode", render_mode, ("rgb_array",), "a vector environment")
@@ -83,8 +93,16 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
                 "use gymnasium.make."
             )
         self.autoreset_mode, self.render_mode = _as_mode(autoreset_mode), render_mode
+        if max_episode_steps is not None:
+            check_count("max_episode_steps", max_episode_steps, 1, 10**9)
+        self._most_steps = max_episode_steps
+        self.elapsed: NDArray[np.int64] = np.zeros(num_envs, dtype=np.int64)
+        """How many steps each episode has lasted so far, (n,)."""
         offered = getattr(robot, "kinematics", None) if kinematics is None else kinematics
-        self.robots, self.task = SimulatedRobots(robot, num_envs, threads), task.on(robot.info, offered)
+        self.task = task.on(robot.info, offered)
+        self._episodes = self.task.episodes(num_envs)
+        reads = self.task.reads if self._episodes.controlled is None else None  # controllers see all
+        self.robots = SimulatedRobots(robot, num_envs, threads, reads)
         self._home = robot.compiled.qpos[robot.compiled.positions]
         self.num_envs = num_envs
         self.actions, self.observations = self.task.actions, self.task.observations
@@ -96,7 +114,7 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         self.metadata = {**self.metadata, **own}
         self.envs = tuple(Member(self, i) for i in range(num_envs))
         self._renderer = OffscreenRenderer(robot.model, width, height)
-        self._robot, self._episodes, self.generators = robot, self.task.episodes(num_envs), Generators(num_envs)
+        self._robot, self.generators = robot, Generators(num_envs)
         self._begun: Mask = np.zeros(num_envs, dtype=np.bool_)
         self._ended: Mask = np.zeros(num_envs, dtype=np.bool_)
         """Which episodes have ended and not yet given way to the next."""
@@ -143,6 +161,9 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
             outcome[i, REWARD], outcome[i, TERMINATED] = -self.task.task.failure_penalty, 1.0
         rewards = outcome[:, REWARD].copy()
         terminated, truncated = outcome[:, TERMINATED] == 1.0, outcome[:, TRUNCATED] == 1.0
+        self.elapsed += running
+        if self._most_steps is not None:
+            truncated |= running & (self.elapsed >= self._most_steps)
         self._ended = terminated | truncated
         if self.autoreset_mode is AutoresetMode.SAME_STEP and self._ended.any():
             infos |= self._restart(failures)
@@ -210,14 +231,18 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         if not len(index):
             return {}
         positions = np.empty((len(index), len(self._robot.info.joints)))
+        bodies = {name: np.empty((len(index), 7)) for name in self.task.task.bodies}
         seeds = []
-        for position, i in zip(positions, index.tolist(), strict=True):
+        for k, i in enumerate(index.tolist()):
             random = self.generators[i]
             start = self.task.begin(self._episodes, i, random)
-            position[:] = self._home if start is None else start
+            positions[k] = self._home if start is None else start
+            for name, pose in self.task.place(random).items():
+                bodies[name][k] = pose
             seeds.append(int(random.integers(2**32)))
-        self.robots.reset(index, seeds, positions, self._episodes.signals, self._episodes.command)
+        self.robots.reset(index, seeds, positions, self._episodes.signals, self._episodes.command, bodies)
         self._begun |= mask
+        self.elapsed[mask] = 0
         if not self.task.observe(self._episodes, index):
             raise RobotError(f"{next(filter(None, map(self._trouble, index.tolist())))}, which the task observes.")
         return parameter_report(self.robots.names, self.robots.values, mask)

@@ -2,12 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
+import mujoco
 import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from pliant.envs.tasks.task import Observation, TaskOnRobot
 from pliant.envs.vector.reports import single
+from pliant.errors import ConfigurationError
 from pliant.hardware.robot import Channel
 
 if TYPE_CHECKING:
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 class Member:
     """Environment i of a `PliantVectorEnv`: what can be asked of it, and done to it, by itself.
 
-    What all environments share cannot be set here; attributes of your own can.
+    What all environments share cannot be set here; attributes of your own can. It answers as a `gymnasium.Env`
+    without a wrapper.
     """
 
     def __init__(self, owner: "PliantVectorEnv", index: int) -> None:
@@ -79,9 +82,47 @@ class Member:
         return self._owner.generators.seed_of(self.index)
 
     @property
+    def model(self) -> mujoco.MjModel:
+        """A copy of MuJoCo's model of its robot, with what was drawn of it; another one at every look."""
+        return self._owner.robots.model(self.index)
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """A copy of MuJoCo's data of its robot as it is now; another one at every look.
+
+        Writing into it changes nothing. The copy of the model that it belongs to is like `model`, but another.
+        """
+        return self._owner.robots.data(self.index)
+
+    @property
     def parameters(self) -> dict[str, float]:
         """What was drawn of its robot, by name."""
         return self._owner.robots.parameters(self.index)
+
+    def has_wrapper_attr(self, name: str) -> bool:
+        """Whether there is such an attribute."""
+        return hasattr(self, name)
+
+    def get_wrapper_attr(self, name: str) -> Any:
+        """Return an attribute."""
+        return getattr(self, name)
+
+    def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
+        """Set an attribute, one that there is not yet only by `force`; returns whether it is set.
+
+        Raises:
+            ConfigurationError: it belongs to all environments together.
+        """
+        if not (force or hasattr(self, name)):
+            return False
+        try:
+            setattr(self, name, value)
+        except AttributeError as error:
+            raise ConfigurationError(
+                f"{name!r} belongs to all environments together and cannot be set for one of them; make the "
+                "vector environment with another value."
+            ) from error
+        return True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

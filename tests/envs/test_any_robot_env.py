@@ -13,6 +13,10 @@ from pliant.envs import PliantEnv, Press, Reach, ReachPose, Track, Walk
 from pliant.envs.fronts import robot_env, robot_envs
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.tasks import Task
+from pliant.envs.tasks.actions import Spread
+from pliant.envs.tasks.goals import Drawn
+from pliant.envs.tasks.observations import Goal, Signals
+from pliant.envs.tasks.rewards import effort
 from pliant.envs.vector import PliantVectorEnv
 
 SHORT = 0.1
@@ -32,9 +36,20 @@ def reach_pose(oriented: bool = False) -> Task:
     return ReachPose(duration=SHORT, hold=0.04, oriented=oriented)
 
 
+def one_arm() -> Task:
+    """The left arm's posture, whatever the right one does."""
+    goal = Drawn([f"left/{joint}/position" for joint in ("shoulder", "elbow")], -0.3, 0.3)
+    left = {name: Signals(names=f"left/*/{name}") for name in ("position", "velocity")}
+    rewards = {**reach().rewards, "effort": effort(torque="left/*/motor_torque*", weight=-0.01)}
+    return reach().but(
+        goal=goal, observations={**left, "goal": Goal()}, rewards=rewards, action=Spread("left/*/*")
+    )
+
+
 CASES: dict[str, tuple[Callable[[], RobotModel], Callable[[], Task]]] = {
     **{f"{name}, reach": (ROBOTS[name], reach) for name in ROBOTS},
-    **{f"{name}, track": (ROBOTS[name], track) for name in ("six_torque", "mixed", "gripper")},
+    **{f"{name}, track": (ROBOTS[name], track) for name in ("six_torque", "mixed", "gripper", "two_arms")},
+    "two_arms, one reaches": (ROBOTS["two_arms"], one_arm),
     "quadruped, walk": (ROBOTS["quadruped"], lambda: Walk(duration=SHORT)),
     "six_torque, press": (lambda: six_axis("torque", wall=0.3), lambda: Press(duration=SHORT, hold=0.04)),
     "six_position, reach_pose": (ROBOTS["six_position"], reach_pose),

@@ -67,6 +67,46 @@ def test_without_a_display_the_error_says_what_to_do():
     assert "apt install libegl1" in done.stderr
 
 
+@pytest.mark.parametrize("display", [{}, {"DISPLAY": ":99"}])
+def test_without_opengl_every_picture_is_refused_by_name(display):
+    code = (
+        "import gymnasium, pliant.envs\n"
+        "from pliant.envs.rendering import RenderingError\n"
+        "for env in [gymnasium.make('pliant/CompliantJoint-v0', render_mode='rgb_array') for _ in range(2)]:\n"
+        "    env.reset(seed=0)\n"
+        "    for _ in range(2):\n"
+        "        try:\n"
+        "            env.render()\n"
+        "        except RenderingError as error:\n"
+        "            print('refused' if 'MUJOCO_GL=egl' in str(error) else error)\n"
+        "    env.close()\n"
+    )
+    done = run(code, **display)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["refused"] * 4
+
+
+def test_the_first_image_is_that_of_every_later_look_at_the_same_state():
+    code = (
+        "import gymnasium, pliant.envs\n"
+        "from pliant.envs.rendering import RenderingError\n"
+        "env = gymnasium.make('pliant/CompliantArm2-v0', render_mode='rgb_array')\n"
+        "many = gymnasium.make_vec('pliant/CompliantArm2-v0', num_envs=2, render_mode='rgb_array')\n"
+        "env.reset(seed=0), many.reset(seed=0)\n"
+        "try:\n"
+        "    first, *later = [env.render() for _ in range(3)]\n"
+        "except RenderingError:\n"
+        "    raise SystemExit(77)\n"
+        "assert all((image == first).all() for image in later)\n"
+        "assert all((a == b).all() for a, b in zip(many.render(), many.render()))\n"
+        "assert (many.render()[0] == first).all()\n"
+    )
+    done = run(code, MUJOCO_GL="egl")
+    if done.returncode == 77:
+        pytest.skip("MuJoCo finds no EGL here")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("variable", ["DISPLAY", "WAYLAND_DISPLAY"])
 def test_a_window_needs_a_display(monkeypatch, variable):
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):

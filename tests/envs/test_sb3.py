@@ -97,6 +97,34 @@ def test_the_members_answer_for_their_environments():
         env.get_attr("speed")
 
 
+def test_an_episode_that_a_member_begins_by_itself_is_counted_from_there():
+    env = adapted(2, Reach(duration=0.2))
+    env.reset()
+    rewards = []
+    for k in range(12):
+        if k == 2:
+            env.env_method("reset", indices=[1])
+        _, reward, _, infos = env.step(np.zeros((2, 4)))
+        rewards.append(reward)
+        ended = [info["episode"] for info in infos if "episode" in info]
+        assert len(ended) == (k in (9, 11))
+        if ended:
+            one, since = (0, 0) if k == 9 else (1, 2)
+            assert ended[0]["l"] == 10
+            assert ended[0]["r"] == pytest.approx(float(np.sum(rewards[since : since + 10], axis=0)[one]))
+
+
+def test_a_limit_of_steps_is_one_of_time():
+    env = adapted(2, Reach(duration=1.0), max_episode_steps=3)
+    env.reset()
+    infos = [env.step(np.zeros((2, 4)))[3] for _ in range(3)][-1]
+    assert [info["TimeLimit.truncated"] for info in infos] == [True, True]
+    assert [info["episode"]["l"] for info in infos] == [3, 3]
+    assert env.env_method("get_wrapper_attr", "index") == [0, 1]
+    assert env.env_method("set_wrapper_attr", "label", 5) == [True, True]
+    assert env.get_attr("label") == [5, 5]
+
+
 def test_it_counts_as_monitored_and_as_nothing_else():
     env = adapted(2)
     assert env.env_is_wrapped(Monitor) == [True, True]

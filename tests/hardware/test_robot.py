@@ -31,7 +31,7 @@ def test_a_signal_is_found_by_name_in_what_was_read():
     values = dict(zip(leg.signal_names, read.signals, strict=True))
     assert values["hip/position"] == read.position[0] == 0.0
     assert values["knee/torque"] == read.torque[1]
-    assert values["knee/1/spring_torque"] == read.spring_torque[0]
+    assert values["knee/spring_torque1"] == read.spring_torque[0]
     assert values["imu/gyro_x"] == read.sensors[0]
     assert read.signals[leg.signal("knee/stiffness")] == read.stiffness[1]
     assert leg.sensors == (IMU,)
@@ -51,11 +51,13 @@ def test_without_sensors_the_signals_are_those_of_joints_and_motors():
 
 
 def test_joints_that_slide_are_read_in_metres_and_newtons():
-    units = {c.name: c.unit for c in joint_signals(["lift", "hip"], [], {"lift": ("m", "N")})}
+    units = {c.name: c.unit for c in joint_signals(["lift", "hip"], ["lift/1"], {"lift": ("m", "N")})}
     assert units["lift/position"] == "m"
     assert units["lift/velocity"] == "m/s"
     assert units["lift/torque"] == "N"
     assert units["lift/stiffness"] == "N/m"
+    assert units["lift/motor_velocity1"] == "m/s"
+    assert units["lift/spring_torque1"] == "N"
     assert units["hip/stiffness"] == "N·m/rad"
 
 

@@ -185,10 +185,10 @@ def test_ctrl_c_keeps_the_best_so_far(quick, tmp_path):
     assert (tmp_path / "out" / "feedforward.npz").is_file()
 
 
-def test_a_sweep_is_summed_up_in_one_table(pliant, quick, tmp_path):
+def test_a_sweep_is_summed_up_in_one_table_without_pictures_where_there_is_no_opengl(pliant, quick, tmp_path):
     done = pliant(
         "ilc", "--multirun", *quick[:-1], "ilc.gain=0.3,0.5", "robot.preset=0.2,0.6", "learning.max_iterations=2",
-        "hydra.sweep.dir=sweep",
+        "hydra.sweep.dir=sweep", "report.pictures=true", MUJOCO_GL="glfw", DISPLAY=":99",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     with (tmp_path / "sweep" / "summary.csv").open() as file:
@@ -199,6 +199,9 @@ def test_a_sweep_is_summed_up_in_one_table(pliant, quick, tmp_path):
     for row in rows:
         metrics = json.loads((tmp_path / "sweep" / row["job"] / "metrics.json").read_text())
         assert float(row["max_error_rad"]) == metrics["max_error_rad"]
+        assert (
+            "No pictures: MuJoCo cannot draw here" in (tmp_path / "sweep" / row["job"] / "report.html").read_text()
+        )
     assert "ilc.gain" in done.stdout
 
 

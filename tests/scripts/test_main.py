@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -36,6 +37,14 @@ def test_lists_show_what_there_is(pliant, what):
         "environments": "pliant/Compliant",
     }
     assert expected[what] in done.stdout
+
+
+def test_a_display_that_is_gone_is_none():
+    code = "from pliant.scripts.main import _has_display; print(_has_display())"
+    for gone in ({}, {"DISPLAY": ":99"}, {"WAYLAND_DISPLAY": "wayland-99"}):
+        there = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")} | gone
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=there)
+        assert (done.stdout.strip(), done.stderr) == ("False", "")
 
 
 def test_an_unknown_list_is_refused(pliant):

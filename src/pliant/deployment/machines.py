@@ -139,7 +139,7 @@ def _joint(
     info: RobotInfo, name: str, servos: list[ServoMount], encoder: Any, model: str | None
 ) -> DynamixelJoint:
     """A joint with the ranges of the robot's own columns."""
-    columns = {c.name.rpartition("/")[2]: c for c in info.command if c.name.startswith(f"{name}/")}
+    columns = {c.quantity: c for c in info.command if c.owner == name}
     spring = "equilibrium" in columns
     position = columns.get("equilibrium") or columns.get("position")
     if position is None:

@@ -1,8 +1,13 @@
 """Robots of every build, by name: what the tests of simulation, environments and files run through."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import mujoco
 
 from pliant.actuators import CompliantJoint, Motor, ServoDrive, add_compliant_joint, find_law
+from pliant.envs.models.arm2 import arm2
+from pliant.envs.models.own_robot import own_robot
 from pliant.envs.models.robot_model import RobotModel, Start
 
 OPTION = '<option timestep="0.002" integrator="implicitfast"/>'
@@ -135,10 +140,50 @@ def gripper() -> RobotModel:
     return RobotModel("gripper", mujoco.MjSpec.from_string(xml), ("lift", "left", "right"))
 
 
+URDF = """<robot name="crane">
+<link name="base"/>
+<link name="boom"><collision><origin xyz="0.15 0 0"/><geometry><box size="0.3 0.04 0.04"/></geometry></collision>
+<inertial><origin xyz="0.15 0 0"/><mass value="0.6"/><inertia ixx="0.001" iyy="0.005" izz="0.005" ixy="0" ixz="0"
+iyz="0"/></inertial></link>
+<link name="hook"><inertial><origin xyz="0 0 -0.1"/><mass value="0.2"/>
+<inertia ixx="0.001" iyy="0.001" izz="0.0002" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="slew" type="revolute"><parent link="base"/><child link="boom"/><axis xyz="0 1 0"/>
+<limit lower="-1.2" upper="1.2" effort="20" velocity="3"/><dynamics damping="0.1"/></joint>
+<joint name="rope" type="prismatic"><parent link="boom"/><child link="hook"/>
+<origin xyz="0.3 0 0"/><axis xyz="0 0 -1"/>
+<limit lower="0" upper="0.2" effort="40" velocity="1"/><dynamics damping="2"/></joint></robot>"""
+
+
+def urdf() -> RobotModel:
+    """A crane from a URDF file: a spring at its boom, and a slide that pays out the rope."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "crane.urdf").write_text(URDF)
+        drives = {
+            "slew": {"law": "sea", "k": 60.0, "mode": 6, "torque_limit": 15.0},
+            "rope": {"drive": "position_loop", "kp": 800.0, "kd": 40.0, "torque_limit": 30.0},
+        }
+        return own_robot("crane.urdf", folder, joints=drives)
+
+
+def two_arms() -> RobotModel:
+    """Two soft arms in one scene, attached with prefixes as MJCF does it: names of joints have a `/`."""
+    scene, model = mujoco.MjSpec(), arm2()
+    scene.option.timestep, scene.option.integrator = model.spec.option.timestep, model.spec.option.integrator
+    for side, y in (("left", 0.5), ("right", -0.5)):
+        frame = scene.worldbody.add_frame(pos=[0.0, y, 0.0])
+        scene.attach(arm2().spec, prefix=f"{side}/", frame=frame)
+    sides = ("left", "right")
+    joints = tuple(f"{side}/{joint}" for side in sides for joint in model.joints)
+    ends = {f"{side}/{name}": f"{side}/{site}" for side in sides for name, site in model.end_effectors.items()}
+    return RobotModel("arms", scene, joints, ends, signals=("left/tip",))
+
+
 ROBOTS = {
     "six_torque": lambda: six_axis("torque"),
     "six_position": lambda: six_axis("position"),
     "quadruped": quadruped,
     "mixed": mixed,
     "gripper": gripper,
+    "urdf": urdf,
+    "two_arms": two_arms,
 }

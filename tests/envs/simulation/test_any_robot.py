@@ -11,9 +11,10 @@ from tests.envs.simulation.robots import ROBOTS, TOOL_MASS, six_axis
 
 from pliant.actuators import load_model, save_model
 from pliant.envs import Sensing, SimulatedRobot
+from pliant.envs.models.arm2 import arm2
 from pliant.envs.randomisation import Randomisation, Uniform
 from pliant.envs.simulation.batch import SimulatedRobots
-from pliant.errors import UnknownNameError
+from pliant.errors import ConfigurationError, ShapeError, UnknownNameError
 from pliant.hardware.recording import Recorder, read_recording
 
 G = 9.81
@@ -84,6 +85,71 @@ def test_many_together_read_what_each_alone_reads(name, options):
     for i in range(3):
         robot.reset(seed=4 + i, position=start[i])
         assert played(robot, rows).tobytes() == np.array(together)[:, i].tobytes()
+
+
+@every
+def test_many_rollouts_at_once_read_what_each_reads_by_itself(name):
+    options = {"randomisation": Randomisation(**VARIED), "command_delay": 0.006, "torque_noise": 1e-3}
+    with SimulatedRobot(ROBOTS[name](), PERIOD, **options) as robot:
+        robot.reset(seed=9)
+        rows = np.stack([commands(robot, 8, reach) for reach in (0.0, 0.1, 0.2)])
+        before = robot.get_state()
+        alone = [robot.rollout(row).signals for row in rows]
+        np.testing.assert_array_equal(robot.rollout(rows).signals, alone)
+        others = [copy.copy(robot.model) for _ in rows]
+        for k, model in enumerate(others):
+            model.dof_damping *= 1.0 + k
+        alone = [robot.rollout(row, models=[model]).signals[0] for row, model in zip(rows, others, strict=True)]
+        np.testing.assert_array_equal(robot.rollout(rows, models=others).signals, alone)
+        np.testing.assert_array_equal(robot.rollout(rows[1], models=others).signals[1], alone[1])
+        drawn = robot.rollout(rows, seeds=[4, 5, 6])
+        assert robot.get_state().integration.tobytes() == before.integration.tobytes()
+        for k, row in enumerate(rows):
+            robot.reset(seed=4 + k)
+            assert robot.rollout(row).signals.tobytes() == drawn.signals[k].tobytes()
+            assert played(robot, row).tobytes() == drawn.signals[k].tobytes()
+
+
+def test_drawn_robots_of_a_rollout_begin_where_the_last_reset_was_told_to():
+    varied = Randomisation(mass=Uniform(0.5, 1.5))
+    with SimulatedRobot(arm2(), PERIOD, randomisation=varied) as robot:
+        told = {"position": [0.3, -0.2], "command": [0.3, 0.4, -0.2, 0.4], "settled": True}
+        robot.reset(seed=1, **told)
+        motion = robot.rollout(np.tile(told["command"], (10, 1)), seeds=[2, 3])
+        assert motion.position.shape == (2, 11, 2)
+        np.testing.assert_array_equal(motion.position[:, 0], [[0.3, -0.2]] * 2)
+        for k, seed in enumerate((2, 3)):
+            robot.reset(seed=seed, **told)
+            assert motion.motor_position[k, 0].tobytes() == robot.read().motor_position.tobytes()
+        assert not np.array_equal(motion.position[0, -1], motion.position[1, -1])
+
+
+def test_long_batches_are_run_in_parts_that_give_the_same(monkeypatch):
+    with SimulatedRobot(arm2(), PERIOD) as robot:
+        rows = np.stack([commands(robot, 10, reach) for reach in np.linspace(0.0, 0.3, 5)])
+        whole = robot.rollout(rows).signals
+        monkeypatch.setattr("pliant.envs.simulation.rollout._AT_ONCE", 20_000)
+        np.testing.assert_array_equal(robot.rollout(rows).signals, whole)
+
+
+@pytest.mark.parametrize(
+    ("runs", "given", "says"),
+    [
+        (3, {"seeds": [1, 2]}, "got 3 commands, 2 seeds"),
+        (3, {"models": 2}, "got 3 commands, 2 models"),
+        (0, {"seeds": []}, "got 0 seeds"),
+        (0, {"models": 2, "seeds": [1, 2]}, "got 2 models, 2 seeds"),
+    ],
+)
+def test_a_rollout_of_what_does_not_go_together_is_refused(runs, given, says):
+    with SimulatedRobot(arm2(), PERIOD) as robot:
+        if "models" in given:
+            given = {**given, "models": [robot.model] * given["models"]}
+        command = np.zeros((runs, 4, 4)) if runs else np.zeros((4, 4))
+        with pytest.raises(ConfigurationError, match=says):
+            robot.rollout(command, **given)
+        with pytest.raises(ShapeError, match="commands of a rollout"):
+            robot.rollout(np.zeros((2, 3, 4, 4)))
 
 
 @every
@@ -205,6 +271,21 @@ def test_torques_behind_a_gear_are_commanded_and_read_at_the_joint():
         assert state.torque[5] == 0.0  # passive
         assert robot.info.motors == ("j1/1", "j2/1")
         assert state.sensors[0] == pytest.approx(state.position[5], abs=0.05)
+
+
+def test_arms_attached_by_prefix_are_each_named_and_read_by_themselves():
+    with SimulatedRobot(ROBOTS["two_arms"](), PERIOD) as robot, SimulatedRobot(arm2(), PERIOD) as alone:
+        info = robot.info
+        assert info.joints == ("left/shoulder", "left/elbow", "right/shoulder", "right/elbow")
+        assert info.motors[:2] == ("left/shoulder/1", "left/shoulder/2")
+        left, right = np.array([0.4, 0.2, -0.3, 0.2]), np.array([-0.2, 0.5, 0.1, 0.0])
+        seen = played(robot, np.tile([*left, *right], (20, 1)))
+        names = list(info.signal_names)
+        for side, command in (("left", left), ("right", right)):
+            alone.reset()
+            read = played(alone, np.tile(command, (20, 1)))
+            columns = [names.index(f"{side}/{name}") for name in alone.info.signal_names]
+            np.testing.assert_allclose(seen[:, columns], read, atol=1e-9)
 
 
 def test_slides_are_in_metres_and_newtons_and_a_tendon_has_a_column_of_its_own():

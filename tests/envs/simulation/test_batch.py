@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.envs.simulation.robots import six_axis
 
 from pliant.actuators import CompliantJoint
 from pliant.envs import SimulatedRobot
@@ -48,3 +49,19 @@ def test_robots_that_are_not_sent_to_stay_as_they_are():
     robots.send(np.array([1]), np.full((3, 2), 0.3), np.zeros((3, len(robots.info.signals))))
     after = robots._batch.state
     assert [after[i].tobytes() == before[i].tobytes() for i in range(3)] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("reads", "fresh"), [(None, True), (["tip/velocity_x"], True), (["axis1/position", "wrist/force_x"], False)]
+)
+def test_only_what_is_looked_at_is_computed_anew_at_the_end_of_a_period(reads, fresh):
+    """The pose of the tip is, the force in the wrist never: it is found in the last step itself."""
+    commands = np.random.default_rng(2).uniform(-0.3, 0.3, (5, 2, 6))
+    all_read = SimulatedRobots(SimulatedRobot(six_axis("position"), 0.02), 2)
+    some_read = SimulatedRobots(SimulatedRobot(six_axis("position"), 0.02), 2, reads=reads)
+    expected, found = (run(robots, 2, [0, 1], commands)[0] for robots in (all_read, some_read))
+    names = list(all_read.info.signal_names)
+    of_tip = [k for k, name in enumerate(names) if name.startswith("tip/")]
+    others = [k for k in range(len(names)) if k not in of_tip]
+    np.testing.assert_array_equal(found[..., others], expected[..., others])
+    assert np.array_equal(found[..., of_tip], expected[..., of_tip]) == fresh

@@ -3,16 +3,17 @@
 import copy
 import math
 import pickle
+import re
 
 import pytest
 
-from pliant.envs.selection import matches
+from pliant.envs.selection import matches, select
 from pliant.envs.tasks import KINDS, Reach, Term, compose, end, find_term, measure, observation, reward
 from pliant.envs.tasks.ends import time_up
 from pliant.envs.tasks.observations import Signals
 from pliant.envs.tasks.rewards import action_rate, effort
 from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError
-from pliant.hardware.robot import Array, Channel
+from pliant.hardware.robot import Array, Channel, joint_signals
 
 
 @measure(Channel("joints/sum", "rad", -math.inf, math.inf), position="*/position")
@@ -204,12 +205,30 @@ def test_terms_are_equal_by_meaning():
     ("name", "pattern", "fits"),
     [
         ("hip/position", "*/position", True),
-        ("hip/1/position", "*/position", False),
-        ("hip/1/position", "*/*/position", True),
+        ("hip/motor_position1", "*/position", False),
+        ("hip/motor_position1", "*/motor_position*", True),
+        ("left/hip/position", "*/position", True),
+        ("left/hip/position", "left/*/position", True),
+        ("left/hip/position", "right/*/position", False),
+        ("left/hip/position", "hip/position", False),
+        ("left/hip/position", "left/*", False),
         ("tip/position_x", "tip/position_[xz]", True),
         ("tip/position_y", "tip/position_[xz]", False),
         ("hip/position", "HIP/position", False),
     ],
 )
-def test_globs_match_part_by_part(name, pattern, fits):
+def test_globs_fit_owner_and_quantity_each_by_itself(name, pattern, fits):
     assert matches(name, pattern) is fits
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("*/*/position", "*/motor_position*"),
+        ("hip/1/torque", "hip/motor_torque1"),
+        ("left/hip/2/spring_torque", "left/hip/spring_torque2"),
+    ],
+)
+def test_the_earlier_name_of_a_motors_signal_is_refused_with_the_new_one(old, new):
+    with pytest.raises(UnknownNameError, match=re.escape(f"are called like {new})")):
+        select(old, joint_signals(("hip",), ("hip/1",)), "signal", "the robot")

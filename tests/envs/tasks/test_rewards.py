@@ -42,7 +42,7 @@ CASES = {
     "along one axis": (terms.distance(), Drawn(["base/position_z"], 1.0, 1.0), {"base__position_z": 0.4}, 0.6),
     "effort": (terms.effort(), None, {"hip__torque": 3.0, "knee__torque": -1.0}, 5.0),
     "effort of one": (terms.effort(torque="knee/torque", weight=-2.0), None, {"knee__torque": -1.0}, -2.0),
-    "effort of motors": (terms.effort(torque="*/*/torque"), None, {"hip/1/torque": 2.0}, 2.0),
+    "effort of motors": (terms.effort(torque="*/motor_torque*"), None, {"hip/motor_torque1": 2.0}, 2.0),
     "power": (
         terms.power(),
         None,

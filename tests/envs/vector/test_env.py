@@ -1,8 +1,10 @@
 """A vector environment is n single ones, to the last bit."""
 
+import copy
 import math
 
 import gymnasium
+import mujoco
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -277,6 +279,61 @@ def test_a_member_speaks_for_its_own_environment(many):
     assert env.call("np_random_seed") == (4, 5, 6)
     with pytest.raises(AttributeError):
         member.task = None
+
+
+def test_a_member_answers_as_an_environment_without_wrappers(many):
+    member = many(2).envs[1]
+    assert member.has_wrapper_attr("task")
+    assert not member.has_wrapper_attr("label")
+    assert not member.set_wrapper_attr("label", 1, force=False)
+    assert member.set_wrapper_attr("label", 1)
+    assert member.set_wrapper_attr("label", 2, force=False)
+    assert member.get_wrapper_attr("label") == 2
+    with pytest.raises(ConfigurationError, match="'model' belongs to all environments together"):
+        member.set_wrapper_attr("model", None)
+
+
+def test_a_member_shows_copies_of_its_own_model_and_data(many, identical):
+    randomisation = Randomisation(mass=Uniform(0.5, 1.5), damping=Uniform(0.5, 1.5))
+    env = many(3, robot={"randomisation": randomisation})
+    alone = gymnasium.make("pliant/CompliantArm2-v0", task=REACH, robot={"randomisation": randomisation}).unwrapped
+    env.reset(seed=4), alone.reset(seed=5)
+    first, second = actions(env, 2)
+    env.step(first), alone.step(first[1])
+    model, data = env.envs[1].model, env.envs[1].data
+    for field in ("body_mass", "body_inertia", "dof_damping", "dof_invweight0", "actuator_user"):
+        np.testing.assert_array_equal(getattr(model, field), getattr(alone.model, field))
+    assert env.envs[0].model.body_mass.tolist() != model.body_mass.tolist()
+    for field in ("qpos", "qvel", "act", "ctrl", "time"):
+        np.testing.assert_array_equal(getattr(data, field), getattr(alone.data, field))
+    mujoco.mj_forward(alone.model, now := copy.copy(alone.data))
+    np.testing.assert_array_equal(data.site_xpos, now.site_xpos)
+    model.body_mass[:], data.qpos[:] = 1.0, 1.0
+    identical(env.step(second)[0][1], alone.step(second[1])[0])
+
+
+@pytest.mark.parametrize("mode", RESETTING)
+def test_a_limit_of_steps_truncates_as_gymnasiums_own(mode, identical):
+    options = {"task": REACH, "max_episode_steps": 4}
+    ours = gymnasium.make_vec("pliant/CompliantArm2-v0", num_envs=3, autoreset_mode=mode, **options)
+    assert isinstance(ours, PliantVectorEnv)
+    single = [lambda: gymnasium.make("pliant/CompliantArm2-v0", **options)] * 3
+    theirs = SyncVectorEnv(single, autoreset_mode=mode)
+    identical(ours.reset(seed=1), theirs.reset(seed=1))
+    truncated = 0
+    for k, action in enumerate(actions(ours, 15)):
+        result = ours.step(action)
+        identical(result, theirs.step(action), f"step {k}")
+        truncated += int(result[3].sum())
+    assert truncated >= 6
+
+
+def test_two_environments_of_five_steps_are_truncated_after_five():
+    env = gymnasium.make_vec("pliant/CompliantArm2-v0", num_envs=2, max_episode_steps=5)
+    env.reset(seed=0)
+    assert [env.step(action)[3].tolist() for action in actions(env, 5)] == [[False] * 2] * 4 + [[True] * 2]
+    with pytest.raises(OutOfBoundsError, match="max_episode_steps"):
+        gymnasium.make_vec("pliant/CompliantArm2-v0", num_envs=2, max_episode_steps=0)
 
 
 def test_a_member_begins_anew_alone(many, identical):
