@@ -21,7 +21,7 @@ from pliant.errors import (
     ShapeError,
     UnknownNameError,
 )
-from pliant.hardware.robot import Robot, State
+from pliant.hardware.robot import Robot, State, stacked
 
 
 def connected(model: RobotModel, period: float = 0.01, **options) -> SimulatedRobot:
@@ -37,7 +37,11 @@ def wave(robot: Robot, periods: int, seed: int = 0) -> np.ndarray:
 
 
 def step_through(robot: Robot, commands: np.ndarray) -> State:
-    return Robot.run(robot, commands)
+    states = [robot.read()]
+    for command in commands:
+        robot.send(command)
+        states.append(robot.read())
+    return stacked(states)
 
 
 def assert_equal(one: State, other: State) -> None:
