@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -18,6 +19,7 @@ from pliant.actuators.mounting import TEXT_PREFIX, actuator_names, make_room
 from pliant.actuators.saving import write_model
 from pliant.actuators.stability import check_stability, explicit_stiffness, free_inertia
 from pliant.actuators.units import JointUnits, joint_units
+from pliant.conf.build import check_module
 from pliant.errors import ConfigurationError, FileFormatError, MissingFileError
 
 
@@ -62,7 +64,8 @@ def compliant_joints(model: mujoco.MjModel) -> tuple[JointOnModel, ...]:
     """The compliant joints of a model, in the order of its actuators, with their laws imported and checked.
 
     Raises:
-        ConfigurationError: a law cannot be imported here or has changed since the model was written.
+        ConfigurationError: a law or drive cannot be imported here, or has changed since the model was written; or
+            its module would be imported only because the model names it, see `load_model`.
         FileFormatError: a description is damaged or does not fit the model's actuators.
     """
     found = []
@@ -73,6 +76,7 @@ def compliant_joints(model: mujoco.MjModel) -> tuple[JointOnModel, ...]:
             data = json.loads(text)
         except json.JSONDecodeError as error:
             raise FileFormatError(f"{where}: its description is not JSON ({error}).") from error
+        _check_named(data, where)
         description = from_description(data, where)
         own = str(data.get("joint"))
         own, suffix = (own, rest[len(own) :]) if rest.startswith(own) else (rest, "")
@@ -88,6 +92,18 @@ def compliant_joints(model: mujoco.MjModel) -> tuple[JointOnModel, ...]:
             raise FileFormatError(f"{where}: its two actuators must follow each other in the model.")
         _check_agreement(model, found[-1], where)
     return tuple(sorted(found, key=lambda joint: joint.actuators[0]))
+
+
+def _check_named(description: Any, where: str) -> None:
+    """Refuse a law or drive whose module would be imported because a file says so."""
+    if isinstance(description, dict):
+        drive = description.get("drive")
+        drives = description.get("drives")
+        named = [description.get("law"), drive.get("kind") if isinstance(drive, dict) else None]
+        named += list(drives) if isinstance(drives, dict) else []
+        for source in named:
+            if isinstance(source, str) and ":" in source:
+                check_module(source, where)
 
 
 def _check_agreement(model: mujoco.MjModel, joint: JointOnModel, where: str) -> None:
@@ -239,10 +255,13 @@ def compile_model(
 def load_model(path: str | Path, backend: Backend | str | None = None, *, check: bool = True) -> mujoco.MjModel:
     """Load a saved model (MJCF XML or MJB) whose compliant joints run here as where it was saved.
 
+    A file imports no code: a law or drive of your own must be imported before, or its package named by the
+    environment variable PLIANT_TARGETS.
+
     Raises:
         MissingFileError: there is no such file.
         FileFormatError: MuJoCo cannot read it.
-        ConfigurationError: a law is not available in this process or has changed.
+        ConfigurationError: a law or drive is not available in this process, or has changed.
     """
     file = Path(path)
     if not file.is_file():

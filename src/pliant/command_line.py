@@ -11,9 +11,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
+from pliant.conf.build import CALLBACKS, check_trusted
 from pliant.errors import PliantError, require_extra
 
 _PLUGINS = {
@@ -71,7 +72,28 @@ def run(job: Callable[[DictConfig], Any], config_name: str, *changes: Callable[[
             if choice in _PLUGINS:
                 plugin, extra = _PLUGINS[choice]
                 require_extra(f"hydra_plugins.{plugin}", extra, choice)
-        hydra.main(version_base="1.3", config_path="pkg://pliant.conf", config_name=config_name)(job)()
+        with _trusted_callbacks():
+            hydra.main(version_base="1.3", config_path="pkg://pliant.conf", config_name=config_name)(job)()
+
+
+@contextmanager
+def _trusted_callbacks() -> Iterator[None]:
+    """Let Hydra build callbacks of trusted packages only; it builds them by itself, before any job."""
+    from hydra._internal.callbacks import Callbacks
+
+    build_all = Callbacks.__init__
+
+    def check_and_build(callbacks: Callbacks, config: DictConfig | None = None) -> None:
+        node = None if config is None else OmegaConf.select(config, "hydra.callbacks")
+        if node:
+            check_trusted(OmegaConf.to_container(node, resolve=True), "hydra.callbacks", CALLBACKS)
+        build_all(callbacks, config)
+
+    Callbacks.__init__ = check_and_build  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Callbacks.__init__ = build_all  # type: ignore[method-assign]
 
 
 def run_folder() -> Path:

@@ -150,14 +150,42 @@ def test_a_law_of_the_users_own_is_found_missing_or_changed(pendulum, tmp_path):
     }
     done = elsewhere(save, model_file, pendulum().to_xml(), **on_path)
     assert done.returncode == 0, done.stderr
+    refused = elsewhere(load, model_file, **on_path)
+    assert "names 'their_laws:cubic', whose module is of no trusted package" in refused.stderr
+    assert elsewhere(f"import their_laws; {load}", model_file, **on_path).returncode == 0
+    on_path["PLIANT_TARGETS"] = "their_laws"
     assert elsewhere(load, model_file, **on_path).returncode == 0
 
-    missing = elsewhere(load, model_file)
+    missing = elsewhere(load, model_file, PLIANT_TARGETS="their_laws")
     assert "ConfigurationError: law 'their_laws:cubic' cannot be imported" in missing.stderr
     for change in ({"torque": "-FACTOR * k * cube(q - theta) * 2"}, {"cube": "d * abs(d)"}, {"factor": "1.5"}):
         law_file.write_text(LAW_FILE.format(**{**LAW, **change}))
         changed = elsewhere(load, model_file, **on_path)
         assert "law 'their_laws:cubic' has changed since this model was written" in changed.stderr, change
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"law": "evil:spring"},
+        {"law": "my evil-law:spring"},
+        {"drive": {"kind": "evil:spring", "identity": "0", "parameters": {}}},
+        {"drives": {"evil:spring": "0"}},
+    ],
+)
+def test_a_model_runs_no_code_that_it_names(pendulum, tmp_path, monkeypatch, names):
+    canary = tmp_path / "canary"
+    for name in ("evil", "my evil-law"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(canary)!r}, 'w').close()")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"joint 'hinge' names '.*:spring', whose module is of no"):
+        damaged(pendulum, lambda description: {**description, **names})
+    spec = pendulum(CompliantJoint(law="qbmove", mode=6))
+    spec.texts[0].data = json.dumps({**json.loads(spec.texts[0].data), **names})
+    save_model(spec, tmp_path / "rig.xml")
+    with pytest.raises(ConfigurationError, match="of no trusted package"):
+        load_model(tmp_path / "rig.xml")
+    assert not canary.exists()
 
 
 def test_a_description_of_a_joint_that_is_not_there_is_refused(pendulum):

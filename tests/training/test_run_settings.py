@@ -166,6 +166,34 @@ def test_a_run_tells_what_it_was_started_with(tmp_path):
         of_run(tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    "override",
+    [
+        "task=../../evil",
+        "algo=/tmp/evil",
+        "+experiment@_global_=evil",
+        "algo@task=ppo",
+        "hydra.callbacks.evil._target_=evil.run",
+        "+hydra.searchpath=[file:///tmp]",
+        "hydra/launcher=evil",
+        "seed=${oc.env:HOME}",
+        "--config-dir=/tmp",
+        "algo/../../evil=x",
+    ],
+)
+def test_what_a_runs_folder_says_of_its_start_is_settings_and_nothing_else(tmp_path, override):
+    (tmp_path / ".hydra").mkdir()
+    (tmp_path / ".hydra" / "overrides.yaml").write_text(yaml.safe_dump(["steps=10", override]))
+    with pytest.raises(FileFormatError, match=r"is more than a setting|interpolation"):
+        of_run(tmp_path)
+
+
+def test_options_of_an_environment_of_ones_own_are_remembered():
+    words = remember(["env_options.g=8.0"], {"env": "Pendulum-v1", "env_options": {"g": 9.0, "a": [1]}}, "x.onnx")
+    config = composed([*words, "policy=x.onnx"], "evaluate")
+    assert (config.env, config.env_options) == ("Pendulum-v1", {"g": 8.0, "a": [1]})
+
+
 def test_a_folder_that_is_no_run_is_refused_with_a_hint(tmp_path):
     with pytest.raises(MissingFileError, match=r"run folder .*nowhere does not exist"):
         of_run(tmp_path / "nowhere")
