@@ -135,7 +135,7 @@ def _trusted(target: str, trusted: Sequence[str]) -> bool:
         found = get_object(target)
         home = getattr(found, "__module__", None) or ""
         source = getattr(found, "source", None)  # of a law or drive: the module that made it
-        if isinstance(source, str) and ":" in source:
+        if isinstance(source, str) and _is_import_path(source):
             home = source.rpartition(":")[0]
     except Exception:  # importing may fail in any way; building it will say how
         home = target

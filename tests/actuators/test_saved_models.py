@@ -4,6 +4,7 @@ import contextlib
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -22,6 +23,7 @@ from pliant.actuators import (
     compile_model,
     compliant_joints,
     find_law,
+    layout,
     load_model,
     prepare_model,
     save_model,
@@ -262,6 +264,32 @@ def test_an_actuator_that_does_not_fit_its_description_is_refused(pendulum):
         change(twin)
         with pytest.raises(FileFormatError, match="its actuator disagree"):
             prepare_model(twin)
+
+
+@pytest.mark.parametrize("column", [c for c in range(layout.LAW_AT) if c != layout.EXPLICIT_STIFFNESS])
+def test_rows_that_are_not_those_of_the_description_are_refused_before_anything_runs_on_them(
+    pendulum, tmp_path, column
+):
+    """MuJoCo calls the callbacks while it compiles, and compiled ones trust what a row says of memory."""
+    spec = pendulum(CompliantJoint(law="qbmove", mode=6))
+    compile_model(spec, "native")
+    save_model(spec, tmp_path / "rig.xml")
+    text = (tmp_path / "rig.xml").read_text()
+    row = re.search(r'user="(7412[^"]*)"', text)[1]
+    numbers = row.split()
+    numbers[column] = "30721"
+    (tmp_path / "rig.xml").write_text(text.replace(row, " ".join(numbers)))
+    with pytest.raises(FileFormatError, match=r"'hinge': its description .* and its actuator disagree"):
+        load_model(tmp_path / "rig.xml")
+
+
+def test_names_that_are_no_text_are_refused(pendulum, tmp_path):
+    save_model(pendulum(CompliantJoint(law="qbmove", mode=6)), tmp_path / "rig.xml")
+    content = (tmp_path / "rig.xml").read_bytes()
+    for name in (b'name="hinge/preset"', b'text name="pliant/hinge"'):
+        (tmp_path / "rig.xml").write_bytes(content.replace(name, name[:-1] + b'\xfa"'))
+        with pytest.raises(FileFormatError):
+            load_model(tmp_path / "rig.xml")
 
 
 def test_two_actuators_of_a_joint_must_stay_neighbours(pendulum, tmp_path):

@@ -130,7 +130,7 @@ def test_the_best_policy_goes_with_a_run(verb, trained, tmp_path, monkeypatch):
     monkeypatch.setattr(loop, "_rank", lambda found: -found["steps"])
     status, _, err = verb("train", f"resume={trained}", "steps=192", "hydra.run.dir=rest")
     assert status == 0, err
-    assert (tmp_path / "rest" / "policy.zip").read_bytes() == (trained / "policy.zip").read_bytes()
+    assert (tmp_path / "rest" / "policy.onnx").read_bytes() == (trained / "policy.onnx").read_bytes()
 
 
 def test_an_earlier_checkpoint_can_be_chosen(verb, tiny, tmp_path):

@@ -106,7 +106,7 @@ def test_what_a_run_remembers_comes_back_and_can_be_changed(tmp_path, leg):
 
 def test_what_a_remembered_robot_refers_to_can_still_be_changed():
     first = environment_settings(composed(["robot=arm2", "robot.mode=6"]))
-    again = composed(remember(["robot.mode=5"], first, "policy.zip"))
+    again = composed(remember(["robot.mode=5"], first, "policy.onnx"))
     assert again.robot.model.joints.mode == 5
 
 
@@ -128,13 +128,13 @@ def test_a_folder_that_is_no_run_remembers_nothing(tmp_path):
 )
 def test_what_is_remembered_is_data_and_nothing_else(node, what):
     with pytest.raises(FileFormatError, match=what):
-        remember([], {"robot": node}, "policy.zip")
+        remember([], {"robot": node}, "policy.onnx")
 
 
 @pytest.mark.parametrize("value", ["${oc.env:HOME}", [1], object()])
 def test_a_remembered_value_is_a_number_or_a_text(value):
     with pytest.raises(FileFormatError, match="a number or a text is needed"):
-        remember([], {"period": value}, "policy.zip")
+        remember([], {"period": value}, "policy.onnx")
 
 
 @pytest.mark.parametrize(

@@ -176,11 +176,9 @@ def nodes_of_run(folder: Path) -> dict[str, Any]:
 
 
 def _loaded(file: Path) -> Any:
-    import yaml
-
     try:
         return OmegaConf.to_container(OmegaConf.load(file))
-    except (OSError, ValueError, yaml.YAMLError, OmegaConfBaseException) as error:
+    except Exception as error:  # YAML and OmegaConf fail in ways of their own
         raise FileFormatError(f"{file} cannot be read: {' '.join(str(error).split())}.") from error
 
 
