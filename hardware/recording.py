@@ -17,7 +17,6 @@ Every chunk has its checksum, so have the facts about the run before it, and mes
 1. So a damaged file is told from one that a crash cut short, and read up to the damage.
 """
 
-import hashlib
 import io
 import json
 import time
@@ -30,6 +29,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from pliant.errors import FileFormatError, MissingFileError, OutputError, require_extra
+from pliant.files import json_digest
 from pliant.hardware.robot import Array, RobotInfo, State
 
 CHUNK = 32 * 1024
@@ -104,7 +104,7 @@ class Recorder:
             "command": json.dumps([[c.name, c.unit] for c in info.command]),
         }
         facts |= dict(metadata or {})
-        self._writer.add_metadata("run", facts | {_CHECKSUM: _digest(facts)})
+        self._writer.add_metadata("run", facts | {_CHECKSUM: json_digest(facts)})
         self._written: dict[str, int] = {}
         self._sensors = [channel.name for channel in info.sensors]
         self._channels = {topic: self._register(topic, _TOPICS[topic]) for topic in _TOPICS if topic not in _WALK}
@@ -191,10 +191,6 @@ class Recorder:
             self._writer.add_message(self._channels[topic], stamp, data, stamp, number)
         except OSError as error:
             raise OutputError(f"cannot write the recording {self._partial}: {error.strerror}") from error
-
-
-def _digest(facts: Mapping[str, str]) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def _plain(values: Array) -> list[float | None]:
@@ -296,6 +292,8 @@ class _Reading:
             elif isinstance(record, records.Channel):
                 self._topics[record.id] = record.topic
             elif isinstance(record, records.Message):
+                if record.channel_id not in self._topics:
+                    raise ValueError("what describes its messages is missing")
                 self._message(self._topics[record.channel_id], record.sequence, json.loads(record.data))
             elif isinstance(record, records.Footer):
                 ended = True
@@ -315,7 +313,7 @@ class _Reading:
         """Whether the facts about the run are as written; Pliant 0.1 wrote neither numbers nor checksum."""
         facts = dict(self.recording.metadata)
         checksum = facts.pop(_CHECKSUM, None)
-        return not self._numbered if checksum is None else checksum == _digest(facts)
+        return not self._numbered if checksum is None else checksum == json_digest(facts)
 
 
 def _columns(messages: list[dict[str, Any]]) -> dict[str, Any]:

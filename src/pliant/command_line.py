@@ -125,7 +125,7 @@ def _claim_folder(config: DictConfig) -> None:
     except OutputError as error:
         raise OutputError(f"{error} Another place: hydra.{kind}.dir=FOLDER") from error
     resumed = [word.partition("=")[2].strip("'\"") for word in words if re.match(r"(learning\.)?resume=", word)]
-    if any(_lies_in(Path(run), folder) for run in resumed):
+    if any(_is_run_in(Path(run), folder) for run in resumed):
         return
     if kind == "sweep" and any(word.startswith("hydra/sweeper=") for word in words):
         return
@@ -146,9 +146,10 @@ def _used(folder: Path) -> OutputError:
     )
 
 
-def _lies_in(path: Path, folder: Path) -> bool:
-    """Whether a path is a folder or within it, such as a checkpoint of the run there."""
-    return path.resolve().is_relative_to(folder.resolve())
+def _is_run_in(path: Path, folder: Path) -> bool:
+    """Whether a path is that of the run in a folder, or of one of its checkpoints."""
+    run = path.resolve()
+    return folder.resolve() == (run.parent.parent if run.suffix == ".zip" else run)
 
 
 def _escaped(path: Path) -> str:
@@ -167,7 +168,7 @@ def run_folder(resumed: str | None = None) -> Path:
     from hydra.core.hydra_config import HydraConfig
 
     folder = Path(HydraConfig.get().runtime.output_dir)
-    again = resumed is not None and _lies_in(Path(resumed), folder)
+    again = resumed is not None and _is_run_in(Path(resumed), folder)
     own = {_RECORD, f"{HydraConfig.get().job.name}.log"}  # what Hydra writes beforehand
     if not again and any(path.name not in own for path in folder.iterdir()):
         raise _used(folder)

@@ -99,7 +99,7 @@ def write_json(path: PathLike, data: object, *, checksum: bool = False) -> Path:
     """
     content = plain(data)
     if checksum:
-        content[_CHECKSUM] = _digest(content)
+        content[_CHECKSUM] = json_digest(content)
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return write_bytes(path, text.encode())
 
@@ -108,14 +108,15 @@ def check_json(content: Any, what: str) -> None:
     """Raise `FileFormatError` if the content of a JSON file, which `what` names, has a checksum that is wrong."""
     if isinstance(content, dict) and _CHECKSUM in content:
         others = {name: value for name, value in content.items() if name != _CHECKSUM}
-        if content[_CHECKSUM] != _digest(others):
+        if content[_CHECKSUM] != json_digest(others):
             raise FileFormatError(
                 f"{what} is damaged: its checksum is not that of its content. If you changed it yourself, take "
                 f"its entry {_CHECKSUM!r} out."
             )
 
 
-def _digest(content: Any) -> str:
+def json_digest(content: Any) -> str:
+    """Return the SHA-256 of plain data as JSON with its keys in order, in hexadecimal."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

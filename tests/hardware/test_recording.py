@@ -160,16 +160,15 @@ def test_damage_is_told_from_a_cut_and_what_comes_before_it_is_kept(tmp_path):
         path.write_bytes(damaged)
         try:
             found = read_recording(path)
-            seen.add("complete" if found.complete else "cut")
         except DamagedRecordingError as error:
             found = error.recording
-            seen.add("complete" if found.complete else "damaged")
+            seen.add(found.complete)
         for topic, fields in found.series.items():
             for name, values in fields.items():
                 if name != "name":
-                    np.testing.assert_array_equal(values, whole.series[topic][name][: len(values)])
-    assert "damaged" in seen
-    assert "complete" not in seen
+                    expected = whole.series[topic][name]
+                    np.testing.assert_array_equal(values, expected if found.complete else expected[: len(values)])
+    assert seen == {False}
 
 
 def test_chunks_that_were_lost_or_changed_places_are_noticed(tmp_path):
@@ -182,7 +181,7 @@ def test_chunks_that_were_lost_or_changed_places_are_noticed(tmp_path):
         if content[at] == 6:
             starts.append((at, at + 9 + int.from_bytes(content[at + 1 : at + 9], "little")))
         at += 9 + int.from_bytes(content[at + 1 : at + 9], "little")
-    (a, b), (c, d), (_, end) = starts[:3]
+    (a, b), (c, d), (_, end) = starts[1:4]
     for changed in (
         content[:a] + content[b:end],
         content[:a] + content[c:d] + content[b:c] + content[a:b] + content[d:end],
@@ -195,8 +194,8 @@ def test_chunks_that_were_lost_or_changed_places_are_noticed(tmp_path):
 
 def test_facts_of_the_run_that_were_changed_are_not_believed(tmp_path):
     path = tmp_path / "run.mcap"
-    record(path)
-    content = path.read_bytes()[:-100]  # what is left has no checksum of the whole
+    record(path, periods=400)
+    content = path.read_bytes()[:30_000]  # what is left has no checksum of the whole
     path.write_bytes(content.replace(b'["a", "b"]', b'["a", "c"]', 1))
     with pytest.raises(DamagedRecordingError, match="what it says of the run is not what was written") as caught:
         read_recording(path)
