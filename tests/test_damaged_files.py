@@ -252,12 +252,12 @@ KINDS = (
 
 def mutations(content: bytes, count: int, seed: int) -> Iterator[bytes]:
     """Contents with bits flipped, the end cut off, bytes put in or taken out, or blocks that changed places."""
-    random = np.random.default_rng(seed)
-    for k in range(count):
+    random, made = np.random.default_rng(seed), 0
+    while made < count:
         changed = bytearray(content)
         at, other = sorted(int(place) for place in random.integers(0, len(content), 2))
         length = int(random.integers(1, 65))
-        match k % 6:
+        match int(random.integers(0, 6)):
             case 0:
                 for place in random.integers(0, len(content), int(random.integers(1, 4))):
                     changed[place] ^= 1 << int(random.integers(0, 8))
@@ -274,6 +274,7 @@ def mutations(content: bytes, count: int, seed: int) -> Iterator[bytes]:
                 word = random.choice(list(b"0123456789.-+eE:,[]{}#&*!|> \n\t\"'<>/=nulltruefals_"), length % 4 + 1)
                 changed[at : at + length % 3] = bytes(word.tolist())
         if changed != content:
+            made += 1
             yield bytes(changed)
 
 
