@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -18,7 +19,8 @@ from pliant.actuators.mounting import TEXT_PREFIX, actuator_names, make_room
 from pliant.actuators.saving import write_model
 from pliant.actuators.stability import check_stability, explicit_stiffness, free_inertia
 from pliant.actuators.units import JointUnits, joint_units
-from pliant.errors import ConfigurationError, FileFormatError, MissingFileError
+from pliant.conf.build import check_module
+from pliant.errors import ConfigurationError, FileFormatError, MissingFileError, PliantError
 
 
 @dataclass(frozen=True)
@@ -58,26 +60,26 @@ def _texts(model: mujoco.MjModel) -> Iterator[tuple[str, str, str]]:
             yield prefix, joint, raw[start : start + int(model.text_size[i])].rstrip(b"\0").decode()
 
 
+def check_text(model: mujoco.MjModel) -> None:
+    """Raise `ValueError` if a name or text of a model is no UTF-8, which MuJoCo itself does not care about."""
+    for what in (model.names, model.text_data, model.paths):
+        bytes(what).decode()
+
+
 def compliant_joints(model: mujoco.MjModel) -> tuple[JointOnModel, ...]:
     """The compliant joints of a model, in the order of its actuators, with their laws imported and checked.
 
     Raises:
-        ConfigurationError: a law cannot be imported here or has changed since the model was written.
+        ConfigurationError: a law or drive cannot be imported here, or has changed since the model was written; or
+            its module would be imported only because the model names it, see `load_model`.
         FileFormatError: a description is damaged or does not fit the model's actuators.
     """
     found = []
     for prefix, rest, text in _texts(model):
         joint = prefix + rest
         where = f"compliant joint {joint!r}"
+        description, names = _described(prefix, rest, text)
         try:
-            data = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise FileFormatError(f"{where}: its description is not JSON ({error}).") from error
-        description = from_description(data, where)
-        own = str(data.get("joint"))
-        own, suffix = (own, rest[len(own) :]) if rest.startswith(own) else (rest, "")
-        try:
-            names = [f"{prefix}{name}{suffix}" for name in actuator_names(own, description)]
             index, actuators = model.joint(joint).id, tuple(model.actuator(name).id for name in names)
         except KeyError as error:
             raise FileFormatError(f"{where}: the model lacks what belongs to it ({error}).") from error
@@ -90,22 +92,94 @@ def compliant_joints(model: mujoco.MjModel) -> tuple[JointOnModel, ...]:
     return tuple(sorted(found, key=lambda joint: joint.actuators[0]))
 
 
+def _described(prefix: str, rest: str, text: str) -> tuple[CompliantJoint, list[str]]:
+    """The joint that a text describes, and the names of its actuators; arguments as `_texts` gives them."""
+    where = f"compliant joint {prefix + rest!r}"
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FileFormatError(f"{where}: its description is not JSON ({error}).") from error
+    _check_named(data, where)
+    description = from_description(data, where)
+    own = str(data.get("joint"))
+    own, suffix = (own, rest[len(own) :]) if rest.startswith(own) else (rest, "")
+    return description, [f"{prefix}{name}{suffix}" for name in actuator_names(own, description)]
+
+
+def check_rows(spec: mujoco.MjSpec) -> None:
+    """Refuse a spec from a file whose actuators are not as their descriptions say, before it is compiled.
+
+    MuJoCo calls the callbacks while it compiles, and compiled ones trust the rows of the actuators.
+
+    Raises:
+        ConfigurationError, FileFormatError: see `compliant_joints` and `prepare_model`.
+    """
+    ours = {}
+    for text in spec.texts:
+        prefix, mark, rest = text.name.partition(TEXT_PREFIX)
+        if mark:
+            description, names = _described(prefix, rest, text.data)
+            ours[names[0]] = f"compliant joint {prefix + rest!r}", description
+    for actuator in spec.actuators:
+        user = (int(actuator.dyntype) == int(mujoco.mjtDyn.mjDYN_USER)) or (
+            int(actuator.biastype) == int(mujoco.mjtBias.mjBIAS_USER)
+        )
+        if actuator.name in ours:
+            where, description = ours[actuator.name]
+            size = int(actuator.actdim)
+            if size < 0:  # not said: one, if the actuator has activations
+                size = int(int(actuator.dyntype) != int(mujoco.mjtDyn.mjDYN_NONE))
+            if size != description.act_size or not _agrees(np.array(actuator.userdata), description):
+                raise _disagreement(where, description)
+        elif user:
+            raise _foreign(actuator.name)
+
+
+def _agrees(row: NDArray[np.float64], description: CompliantJoint) -> bool:
+    """Whether a row is that of a description, up to the values of parameters and six printed digits."""
+    exact = np.array(description.row())
+    if len(row) < layout.USER_SIZE or not np.isfinite(row).all():
+        return False
+    fixed = np.delete(np.arange(layout.LAW_AT), [layout.EXPLICIT_STIFFNESS, layout.LARGEST_STEP])
+    return bool(np.allclose(row[fixed], exact[fixed], rtol=1e-5, atol=0.0))
+
+
+def _disagreement(where: str, description: CompliantJoint) -> FileFormatError:
+    return FileFormatError(
+        f"{where}: its description (mode {int(description.mode)}, {description.act_size} activations) and its "
+        "actuator disagree."
+    )
+
+
+def _foreign(name: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"actuator {name!r} is of type 'user' but is not a compliant joint. MuJoCo has one callback for all user "
+        "actuators, and it belongs to the compliant joints."
+    )
+
+
+def _check_named(description: Any, where: str) -> None:
+    """Refuse a law or drive whose module would be imported because a file says so."""
+    if isinstance(description, dict):
+        drive = description.get("drive")
+        drives = description.get("drives")
+        named = [description.get("law"), drive.get("kind") if isinstance(drive, dict) else None]
+        named += list(drives) if isinstance(drives, dict) else []
+        for source in named:
+            if isinstance(source, str) and ":" in source:
+                check_module(source, where)
+
+
 def _check_agreement(model: mujoco.MjModel, joint: JointOnModel, where: str) -> None:
     """Refuse an actuator that is not of the description's kind: compiled callbacks trust its row and size."""
     index, description = joint.actuators[0], joint.description
-    fixed = slice(layout.MAGIC, layout.IMPLICIT + 1)
-    size = description.act_size
     agree = (
-        model.nuser_actuator >= layout.USER_SIZE
-        and model.actuator_user[index][fixed].tolist() == description.row()[fixed]
-        and max(int(model.actuator_actnum[index]), 0) == size
+        _agrees(model.actuator_user[index], description)
+        and max(int(model.actuator_actnum[index]), 0) == description.act_size
         and int(model.actuator_trnid[index, 0]) == joint.joint
     )
     if not agree:
-        raise FileFormatError(
-            f"{where}: its description (mode {int(description.mode)}, {size} activations) and its actuator "
-            "disagree."
-        )
+        raise _disagreement(where, description)
     _check_undistorted(model, index, where, description.affine is not None)
     step, samples = float(model.opt.timestep), int(model.actuator_history[index][0])
     if samples * step < description.delay * (1 - 1e-4):
@@ -164,10 +238,7 @@ def _check_foreign_actuators(model: mujoco.MjModel, joints: tuple[JointOnModel, 
     )
     for index in user:
         if int(index) not in ours:
-            raise ConfigurationError(
-                f"actuator {model.actuator(int(index)).name!r} is of type 'user' but is not a compliant joint. "
-                "MuJoCo has one callback for all user actuators, and it belongs to the compliant joints."
-            )
+            raise _foreign(model.actuator(int(index)).name)
 
 
 def prepare_model(
@@ -239,19 +310,29 @@ def compile_model(
 def load_model(path: str | Path, backend: Backend | str | None = None, *, check: bool = True) -> mujoco.MjModel:
     """Load a saved model (MJCF XML or MJB) whose compliant joints run here as where it was saved.
 
+    A file imports no code: a law or drive of your own must be imported before, or its package named by the
+    environment variable PLIANT_TARGETS.
+
     Raises:
         MissingFileError: there is no such file.
         FileFormatError: MuJoCo cannot read it.
-        ConfigurationError: a law is not available in this process or has changed.
+        ConfigurationError: a law or drive is not available in this process, or has changed.
     """
     file = Path(path)
     if not file.is_file():
         raise MissingFileError(f"model file {str(file)!r} does not exist.")
-    load = mujoco.MjModel.from_binary_path if file.suffix == ".mjb" else mujoco.MjModel.from_xml_path
     try:
         with callbacks.suspended():
-            model = load(str(file))
-    except ValueError as error:
+            if file.suffix == ".mjb":
+                model = mujoco.MjModel.from_binary_path(str(file))
+            else:
+                spec = mujoco.MjSpec.from_file(str(file))
+                check_rows(spec)
+                model = spec.compile()
+        check_text(model)
+    except PliantError:
+        raise
+    except (ValueError, mujoco.FatalError) as error:
         raise FileFormatError(f"MuJoCo cannot read the model file {str(file)!r}: {error}") from error
     prepare_model(model, backend, check=check)
     return model

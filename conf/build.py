@@ -7,8 +7,10 @@ motions, joints and randomisations alone (`LEARNED`); and what the environment v
 there.
 """
 
+import importlib.util
 import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -22,6 +24,8 @@ LEARNED = (
     "pliant.actuators.drives",
 )
 """What a policy's file may name as parts of its environment: nothing there writes or runs a file."""
+CALLBACKS = ("pliant", "hydra.experimental")
+"""Of what packages the callbacks of Hydra may be."""
 _TRUSTED = ("pliant", "stable_baselines3", "sb3_contrib", "torch.nn", "torch.optim", "hydra.utils.get_class")
 
 
@@ -73,7 +77,7 @@ def check_trusted(settings: Any, what: str, trust: Sequence[str] = _TRUSTED) -> 
     Raises:
         ConfigurationError: something is of no trusted package. It has not been imported.
     """
-    trusted = (*trust, *filter(None, os.environ.get("PLIANT_TARGETS", "").split(",")))
+    trusted = (*trust, *_of_the_user())
     for target in _targets(settings):
         if not _trusted(target, trusted):
             raise ConfigurationError(
@@ -81,6 +85,43 @@ def check_trusted(settings: Any, what: str, trust: Sequence[str] = _TRUSTED) -> 
                 "If you trust it, add its package to the environment variable PLIANT_TARGETS."
             )
     return trusted
+
+
+def _is_import_path(text: str) -> bool:
+    """Whether a text reads `module:name` where such a module, whatever its name, could be imported."""
+    top = text.rpartition(":")[0].partition(".")[0]
+    try:
+        return bool(top) and "/" not in top and importlib.util.find_spec(top) is not None  # imports nothing
+    except (ImportError, ValueError):
+        return True
+
+
+def check_module(path: str, what: str) -> None:
+    """Raise `ConfigurationError` unless what a file names by import path may be looked up.
+
+    Args:
+        path: `module:name`.
+        what: names it, for the message.
+
+    Nothing is imported for it: the module is there already, is of Pliant, or of a package in PLIANT_TARGETS.
+    """
+    module = path.rpartition(":")[0]
+    if module not in sys.modules:
+        trusted = ("pliant", *_of_the_user())
+        if not _within(module, trusted):
+            raise ConfigurationError(
+                f"{what} names {path!r}, whose module is of no trusted package ({', '.join(trusted)}) and has not "
+                "been imported. If you trust it, import it first, or add it to the environment variable "
+                "PLIANT_TARGETS."
+            )
+
+
+def _of_the_user() -> tuple[str, ...]:
+    return tuple(filter(None, os.environ.get("PLIANT_TARGETS", "").split(",")))
+
+
+def _within(home: str, packages: Sequence[str]) -> bool:
+    return any(home == name or home.startswith(f"{name}.") for name in packages)
 
 
 def _trusted(target: str, trusted: Sequence[str]) -> bool:
@@ -94,11 +135,11 @@ def _trusted(target: str, trusted: Sequence[str]) -> bool:
         found = get_object(target)
         home = getattr(found, "__module__", None) or ""
         source = getattr(found, "source", None)  # of a law or drive: the module that made it
-        if isinstance(source, str) and NAMED.fullmatch(source):
-            home = source.partition(":")[0]
+        if isinstance(source, str) and _is_import_path(source):
+            home = source.rpartition(":")[0]
     except Exception:  # importing may fail in any way; building it will say how
         home = target
-    return any(home == name or home.startswith(f"{name}.") or target == name for name in trusted)
+    return _within(home, trusted) or target in trusted
 
 
 def _targets(node: Any) -> Iterator[str]:
@@ -114,8 +155,8 @@ def _targets(node: Any) -> Iterator[str]:
     elif isinstance(node, list):
         for value in node:
             yield from _targets(value)
-    elif isinstance(node, str) and NAMED.fullmatch(node):
-        yield node.replace(":", ".")
+    elif isinstance(node, str) and _is_import_path(node):
+        yield ".".join(node.rsplit(":", 1))
 
 
 def _execution_whitelist(trusted: Sequence[str]) -> AbstractContextManager[Any]:

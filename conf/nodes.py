@@ -30,7 +30,9 @@ def _folder() -> Path:
     return folder
 
 
-def add_node(arguments: Sequence[str], group: str, name: str, node: Any, origin: str) -> list[str]:
+def add_node(
+    arguments: Sequence[str], group: str, name: str, node: Any, origin: str, *, default: bool = True
+) -> list[str]:
     """Return the command line on which `group=name` chooses a node, put before everything else.
 
     Args:
@@ -39,6 +41,7 @@ def add_node(arguments: Sequence[str], group: str, name: str, node: Any, origin:
         name: of the choice; letters, digits and `_`.
         node: plain data.
         origin: where the node is from, for messages.
+        default: whether the verb's configuration makes a choice of this group by itself.
 
     Raises:
         FileFormatError: it is no mapping of plain data, or it would be more than data to Hydra.
@@ -47,13 +50,14 @@ def add_node(arguments: Sequence[str], group: str, name: str, node: Any, origin:
 
     if not isinstance(node, Mapping):
         raise FileFormatError(f"{origin}: {group} is {type(node).__name__}, not entries with names.")
-    _check_plain(node, f"{origin}: {group}")
+    check_plain(node, f"{origin}: {group}")
     if "defaults" in node:
         raise FileFormatError(f"{origin}: {group} has an entry 'defaults', which would choose other files.")
     file = _folder() / group / f"{name}.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(yaml.safe_dump(dict(node), sort_keys=False, allow_unicode=True))
-    return [*_searched(arguments), f"{group}={name}"] if not _chooses(arguments, group) else _searched(arguments)
+    choice = f"{'' if default else '+'}{group}={name}"
+    return [*_searched(arguments), choice] if not _chooses(arguments, group) else _searched(arguments)
 
 
 def _chooses(arguments: Sequence[str], group: str) -> bool:
@@ -72,16 +76,23 @@ def _searched(arguments: Sequence[str]) -> list[str]:
     return [*found, f"{_PATH}[{ours}]"]
 
 
-def _check_plain(value: Any, where: str) -> None:
-    """Raise where a value is not plain data, or has an interpolation by a resolver, which might run anything."""
+def check_plain(value: Any, where: str) -> None:
+    """Raise `FileFormatError` unless a value is plain data, without interpolations but of other settings.
+
+    Resolvers (`${name:…}`) might run anything.
+
+    Args:
+        value: of any kind.
+        where: it is from, for the message.
+    """
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise FileFormatError(f"{where}: the name {key!r} is no text.")
-            _check_plain(item, f"{where}.{key}")
+            check_plain(item, f"{where}.{key}")
     elif isinstance(value, list | tuple):
         for k, item in enumerate(value):
-            _check_plain(item, f"{where}[{k}]")
+            check_plain(item, f"{where}[{k}]")
     elif isinstance(value, str):
         if "${" in _INNER.sub("", value):
             raise FileFormatError(

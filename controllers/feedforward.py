@@ -22,12 +22,14 @@ from pliant.controllers.checks import (
 from pliant.controllers.controller import Controller, check_names
 from pliant.controllers.robot_parameters import ALL_THE_SAME, parameter_differences
 from pliant.errors import FileFormatError, MismatchError, PliantError, ShapeError
-from pliant.files import PathLike, plain, read_npz, write_npz
+from pliant.files import PathLike, check_seal, plain, read_bytes, read_npz, write_npz
 from pliant.hardware.robot import RobotInfo, State
 
 FEEDFORWARD = "feedforward.npz"
 """The file of a run that learned one."""
-_FORMAT = 1
+_FORMAT = 2
+_UNSEALED = 1
+"""The format of Pliant 0.1, whose files have no checksum of the whole."""
 _LABELS = ("columns", "units", "joints", "robot", "period", "parameters", "versions")
 
 
@@ -137,16 +139,18 @@ class FeedForward:
             FileFormatError: not a feed-forward, damaged, incomplete, of a later format, or with NaN in it.
         """
         path = Path(path) / FEEDFORWARD if Path(path).is_dir() else path
-        arrays = read_npz(path, "feed-forward", ["time", "command", "metadata"])
+        arrays = read_npz(path, "feed-forward", ["time", "command", "metadata"], must_be_sealed=False)
         try:
             metadata = json.loads(str(arrays["metadata"]))
             version = metadata["format"]
             fields: dict[str, Any] = {name: metadata[name] for name in _LABELS}
         except (ValueError, TypeError, KeyError) as error:
             raise FileFormatError(f"feed-forward {path}: its metadata lacks or garbles {error}.") from error
-        if version != _FORMAT:
+        if version == _FORMAT:
+            check_seal(read_bytes(Path(path), "feed-forward"), f"feed-forward {path}")
+        elif version != _UNSEALED:
             raise FileFormatError(
-                f"feed-forward {path} is of format {version}; this Pliant reads format {_FORMAT}."
+                f"feed-forward {path} is of format {version}; this Pliant reads formats {_UNSEALED} and {_FORMAT}."
             )
         fields |= {name: arrays.get(name) for name in ("time", "command", "desired", "expected")}
         try:

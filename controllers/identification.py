@@ -24,7 +24,7 @@ from pliant.controllers.pendulum_bench import (
 )
 from pliant.controllers.servo_fit import Estimate, ServoFit
 from pliant.errors import ConfigurationError, FileFormatError, OutOfBoundsError
-from pliant.files import PathLike, existing_file
+from pliant.files import PathLike, check_json, existing_file
 
 SOURCE = "identified from recordings of a pendulum"
 
@@ -165,13 +165,14 @@ def read_report(file: PathLike) -> dict[str, tuple[BamServo, dict[str, float]]]:
     """
     path = existing_file(file, "identification report")
     try:
-        entries = json.loads(path.read_text("utf-8"))["models"]
+        content = json.loads(path.read_text("utf-8"))
+        check_json(content, f"identification report {path}")
         return {
             entry["servo"]["model"]: (
                 servo_from_data(entry["servo"], str(path)),
                 {p.name: float(entry["bench"][p.name]) for p in BENCH_PARAMETERS},
             )
-            for entry in entries
+            for entry in content["models"]
         }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FileFormatError(

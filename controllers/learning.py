@@ -165,7 +165,9 @@ class IterativeLearning:
             MissingFileError, FileFormatError: no such file, or not a saved learning.
             MismatchError: it belongs to another law, motion or bounds; every difference is listed.
         """
-        arrays = read_npz(path, "learner state", ["command", "position", "law", *self._task()])
+        arrays = read_npz(
+            path, "learner state", ["command", "position", "law", *self._task()], must_be_sealed=True
+        )
         try:
             law = json.loads(str(arrays["law"]))
         except ValueError as error:

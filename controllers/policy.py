@@ -97,7 +97,7 @@ class PolicyInfo:
                 parameters=dict(data.get("parameters", {})),  # files of 0.1 have none
                 origin=dict(data["origin"]),
             )
-        except (PliantError, KeyError, TypeError, ValueError) as error:
+        except (PliantError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(
                 f"{where}: what it says of its observations and actions lacks {error}."
             ) from error

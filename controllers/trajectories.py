@@ -540,6 +540,6 @@ def _read_csv(file: Path) -> tuple[Array, Array, tuple[str, ...]]:
 
 
 def _read_arrays(file: Path) -> tuple[Array, Array, tuple[str, ...]]:
-    arrays = read_npz(file, "trajectory", ["time", "position"])
+    arrays = read_npz(file, "trajectory", ["time", "position"], must_be_sealed=False)
     names = tuple(str(name) for name in np.atleast_1d(arrays["joints"])) if "joints" in arrays else ()
     return arrays["time"], arrays["position"], names

@@ -31,7 +31,7 @@ from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.models.several import Placed
 from pliant.envs.simulation.signals import Sensing
 from pliant.envs.simulation.simulated_robot import SimulatedRobot
-from pliant.errors import ConfigurationError, FileFormatError, check_bounds, unknown_name
+from pliant.errors import ConfigurationError, FileFormatError, PliantError, check_bounds, unknown_name
 from pliant.files import existing_file
 
 _MODEL_FILES = (".xml", ".mjcf", ".urdf")
@@ -140,8 +140,8 @@ def file_settings(path: str | Path, within: Sequence[Path] = ()) -> dict[str, An
     if file.suffix in _MODEL_FILES:
         return {**dict.fromkeys((*_COMMON, *_OWN)), "model": file.name, "folder": str(file.parent)}
     try:
-        settings = yaml.safe_load(file.read_text())
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        settings = yaml.safe_load(file.read_text("utf-8"))
+    except Exception as error:  # values such as dates fail in ways of their own
         raise FileFormatError(f"robot file {file} is no YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
         raise FileFormatError(f"robot file {file} must hold entries like `model: leg.xml`.")
@@ -191,9 +191,15 @@ def _from_settings(settings: Mapping[str, Any]) -> RobotDescription:
                 raise unknown_name("entry", key, (*_COMMON, *_OWN), "the robot's description")
         own = {key: value for key, value in given.items() if key in _OWN}
         _check_joints(own.get("joints", {}))
-        placed = {name: Placed(describe(e["robot"]).model, e.get("at", (0, 0, 0))) for name, e in robots.items()}
-        own["robots"] = placed
-        model = own_robot(model, given.get("folder", "."), **own)
+        try:
+            own["robots"] = {
+                name: Placed(describe(e["robot"]).model, e.get("at", (0, 0, 0))) for name, e in robots.items()
+            }
+            model = own_robot(model, given.get("folder", "."), **own)
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            if isinstance(error, PliantError):
+                raise
+            raise ConfigurationError(f"the robot's description says what cannot be: {error}.") from error
     elif isinstance(model, Mapping):
         model = build(model, "robot.model", LEARNED)
     if not isinstance(model, RobotModel):

@@ -12,11 +12,13 @@ Channels, each a JSON object with its schema in the file; `time` is the robot's,
 | `/walk/joint_states`, `/walk/motor_states`, `/walk/command` | the same on walks and while standing at a start |
 | `/timing` | `overruns`, `missed_reads`, `retries`: totals so far |
 | `/events` | `level`, `message` |
+
+Every chunk has its checksum, so have the facts about the run before it, and messages of a topic are numbered from
+1. So a damaged file is told from one that a crash cut short, and read up to the damage.
 """
 
-import contextlib
+import io
 import json
-import struct
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +29,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from pliant.errors import FileFormatError, MissingFileError, OutputError, require_extra
+from pliant.files import json_digest
 from pliant.hardware.robot import Array, RobotInfo, State
 
 CHUNK = 32 * 1024
@@ -51,6 +54,8 @@ _TOPICS: Mapping[str, Mapping[str, object]] = {
 }
 
 
+_CHECKSUM = "sha256"
+"""Of the facts about the run, among them."""
 _WALK = [topic for topic in _TOPICS if topic.startswith("/walk")]
 """Topics that are there only if there was a walk."""
 
@@ -89,7 +94,7 @@ class Recorder:
         except OSError as error:
             raise OutputError(f"cannot write the recording {self._partial}: {error.strerror}") from error
         self._start, self._newest = time.time_ns(), 0.0
-        self._writer: Any = writer.Writer(self._stream, chunk_size=CHUNK)
+        self._writer: Any = writer.Writer(self._stream, chunk_size=CHUNK, enable_data_crcs=True)
         self._writer.start(profile="", library="pliant")
         facts = {
             "robot": info.name,
@@ -98,7 +103,9 @@ class Recorder:
             "signals": json.dumps([[c.name, c.unit] for c in info.signals]),
             "command": json.dumps([[c.name, c.unit] for c in info.command]),
         }
-        self._writer.add_metadata("run", facts | dict(metadata or {}))
+        facts |= dict(metadata or {})
+        self._writer.add_metadata("run", facts | {_CHECKSUM: json_digest(facts)})
+        self._written: dict[str, int] = {}
         self._sensors = [channel.name for channel in info.sensors]
         self._channels = {topic: self._register(topic, _TOPICS[topic]) for topic in _TOPICS if topic not in _WALK}
 
@@ -179,8 +186,9 @@ class Recorder:
         data = json.dumps({"time": time_, **fields}, allow_nan=False).encode()
         if topic not in self._channels:
             self._channels[topic] = self._register(topic, _TOPICS[topic])
+        self._written[topic] = number = self._written.get(topic, 0) + 1
         try:
-            self._writer.add_message(self._channels[topic], stamp, data, stamp)
+            self._writer.add_message(self._channels[topic], stamp, data, stamp, number)
         except OSError as error:
             raise OutputError(f"cannot write the recording {self._partial}: {error.strerror}") from error
 
@@ -206,12 +214,21 @@ class Recording:
     metadata: dict[str, str] = field(default_factory=dict)
     series: dict[str, dict[str, Any]] = field(default_factory=dict)
     complete: bool = False
-    """Whether the file was closed; otherwise its end was lost."""
+    """Whether the file was closed; otherwise its end is not there."""
 
     @property
     def joints(self) -> list[str]:
         """Joint names."""
         return list(json.loads(self.metadata["joints"]))
+
+
+class DamagedRecordingError(FileFormatError):
+    """A recording was changed since it was written."""
+
+    def __init__(self, message: str, recording: Recording) -> None:
+        super().__init__(message)
+        self.recording = recording
+        """What comes before the damage, never `complete`."""
 
 
 def read_recording(path: str | Path) -> Recording:
@@ -220,31 +237,83 @@ def read_recording(path: str | Path) -> Recording:
     Raises:
         MissingFileError: There is no such file.
         FileFormatError: It is no MCAP file.
+        DamagedRecordingError: It is damaged, or not one of ours; the error has what comes before the damage.
     """
-    reader = require_extra("mcap.stream_reader", "recording", "Reading a recording")
-    records = require_extra("mcap.records", "recording", "Reading a recording")
-    exceptions = require_extra("mcap.exceptions", "recording", "Reading a recording")
+    require_extra("mcap.stream_reader", "recording", "Reading a recording")
     file = Path(path)
     if not file.is_file():
         raise MissingFileError(f"there is no recording {file}.")
-    with file.open("rb") as stream:
-        if stream.read(len(_MAGIC)) != _MAGIC:
-            raise FileFormatError(f"{file} is no MCAP file.")
-    recording, topics = Recording(), dict[int, str]()
-    rows: dict[str, list[dict[str, Any]]] = {}
-    # A file cut short ends in the middle of a record.
-    with file.open("rb") as stream, contextlib.suppress(exceptions.EndOfFile, struct.error):
-        for record in reader.StreamReader(stream).records:
-            if isinstance(record, records.Metadata):
-                recording.metadata |= record.metadata
-            elif isinstance(record, records.Channel):
-                topics[record.id] = record.topic
-            elif isinstance(record, records.Message):
-                rows.setdefault(topics[record.channel_id], []).append(json.loads(record.data))
-            elif isinstance(record, records.Footer):
-                recording.complete = True
-    recording.series = {topic: _columns(messages) for topic, messages in rows.items()}
+    content = file.read_bytes()
+    if not content.startswith(_MAGIC):
+        raise FileFormatError(f"{file} is no MCAP file.")
+    reading = _Reading()
+    stream = io.BytesIO(content)
+    try:
+        reading.take(stream, len(content))
+        damage = ""
+    except Exception as error:  # the reader of the library fails in many ways of its own
+        cut = stream.tell() == len(content)
+        damage = "" if cut else " ".join(str(error).split()) or type(error).__name__
+    recording = reading.recording
+    try:
+        recording.series = {topic: _columns(messages) for topic, messages in reading.rows.items() if messages}
+    except (ValueError, TypeError) as error:
+        raise FileFormatError(f"{file} is no recording of a robot: {error}.") from error
+    if not reading.has_its_facts:
+        recording.metadata, damage = {}, damage or "what it says of the run is not what was written"
+    if damage:
+        recording.complete = False
+        count = sum(map(len, reading.rows.values()))
+        raise DamagedRecordingError(
+            f"recording {file} is damaged ({damage}); {count} messages before that are whole: error.recording has "
+            "them.",
+            recording,
+        )
     return recording
+
+
+class _Reading:
+    """What has been read of a file so far."""
+
+    def __init__(self) -> None:
+        self.recording = Recording()
+        self.rows: dict[str, list[dict[str, Any]]] = {}
+        self._topics: dict[int, str] = {}
+        self._numbered = False
+
+    def take(self, stream: io.BytesIO, size: int) -> None:
+        """Read a file to its end, or to what cannot be read."""
+        from mcap import records, stream_reader
+
+        ended = False
+        for record in stream_reader.StreamReader(stream, validate_crcs=True, record_size_limit=size).records:
+            if isinstance(record, records.Metadata):
+                self.recording.metadata |= record.metadata
+            elif isinstance(record, records.Channel):
+                self._topics[record.id] = record.topic
+            elif isinstance(record, records.Message):
+                if record.channel_id not in self._topics:
+                    raise ValueError("what describes its messages is missing")
+                self._message(self._topics[record.channel_id], record.sequence, json.loads(record.data))
+            elif isinstance(record, records.Footer):
+                ended = True
+        self.recording.complete = ended
+
+    def _message(self, topic: str, number: int, message: dict[str, Any]) -> None:
+        rows = self.rows.setdefault(topic, [])
+        self._numbered |= number > 0
+        if self._numbered and number != len(rows) + 1:
+            raise ValueError(f"message {len(rows) + 1} of {topic} is missing")
+        if rows and message.keys() != rows[0].keys():
+            raise ValueError(f"message {number} of {topic} has other fields")
+        rows.append(message)
+
+    @property
+    def has_its_facts(self) -> bool:
+        """Whether the facts about the run are as written; Pliant 0.1 wrote neither numbers nor checksum."""
+        facts = dict(self.recording.metadata)
+        checksum = facts.pop(_CHECKSUM, None)
+        return not self._numbered if checksum is None else checksum == json_digest(facts)
 
 
 def _columns(messages: list[dict[str, Any]]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def job(config: DictConfig) -> dict[str, Any]:
     ]
     entry = {**result.summary(), "leave_one_gain_out": held_out}
     names = [recording.name for recording in recordings]
-    write_json(folder / "servo.json", {"source": SOURCE, "recordings": names, "models": [entry]})
+    write_json(folder / "servo.json", {"source": SOURCE, "recordings": names, "models": [entry]}, checksum=True)
     metrics = {
         "mae_rad": result.mae,
         "mae_per_recording_rad": {r.recording: r.mae for r in result.residuals},

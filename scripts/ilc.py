@@ -20,7 +20,7 @@ NOT_LEARNED = 1
 
 def job(config: DictConfig) -> dict[str, Any]:
     """Learn, write `feedforward.npz`, `metrics.json` and `report.html` into the run's folder."""
-    console, folder = Console(), command_line.run_folder()
+    console, folder = Console(), command_line.run_folder(config.learning.resume)
     robot, motion, learned, begin, metrics = learn_motion(config, folder, console)
     start = time.perf_counter()
     report = write_report(folder, robot, learned, motion, metrics, begin, bool(config.report.pictures))

@@ -14,7 +14,7 @@ from pliant.training.run_settings import resumed, settings
 
 
 def job(config: DictConfig) -> float:
-    """Train; write `policy.zip`, checkpoints, `metrics.json` and `report.html` into the run's folder.
+    """Train; write `policy.onnx`, checkpoints, `metrics.json` and `report.html` into the run's folder.
 
     Returns:
         The objective, for a search.
@@ -23,7 +23,7 @@ def job(config: DictConfig) -> float:
         require_extra(module, "train", "pliant train")
     from pliant.training.loop import Training
 
-    folder, console = command_line.run_folder(), Console()
+    folder, console = command_line.run_folder(config.resume), Console()
     training = Training.begin(config, folder, console)
     announce = "stopping after this rollout; once more to stop at once"
     try:

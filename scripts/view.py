@@ -18,6 +18,7 @@ from pliant.envs.movement import Movement
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.experiments.experiment import Experiment
 from pliant.experiments.reproduction import experiment_names
+from pliant.files import new_file
 from pliant.training.environments import make_environment
 from pliant.training.run_settings import bare_word, learned_in, settings
 from pliant.viewing.film import film_motion
@@ -110,8 +111,14 @@ def film(motion: LoopedMotion, config: DictConfig, controls: Controls) -> Path:
     longest = motion.duration if config.duration is None else float(config.duration)
     duration = check_bounds("duration", 12.0 if longest == float("inf") else longest, 0.1, 600.0, "s")
     width, height = (int(check_bounds(name, config[name], 16, 4096, "pixels")) for name in ("width", "height"))
-    path, speed = Path(config.film), float(config.speed)
-    return film_motion(motion, path, controls, duration=duration, speed=speed, width=width, height=height)
+    speed, named = float(config.speed), config.film is not None
+    path = Path(config.film) if named else new_file("motion.webp")
+    try:
+        return film_motion(motion, path, controls, duration=duration, speed=speed, width=width, height=height)
+    except BaseException:
+        if not named:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def screen_of(motion: LoopedMotion, config: DictConfig, controls: Controls) -> Screen:

@@ -49,3 +49,14 @@ def verb(tmp_path, monkeypatch, capfd):
 @pytest.fixture
 def root():
     return Path(__file__).parents[1]
+
+
+@pytest.fixture
+def snapshot():
+    """Returns what is in a folder: every file's content and time, by name."""
+
+    def take(folder):
+        files = (p for p in Path(folder).rglob("*") if p.is_file())
+        return {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in files}
+
+    return take

@@ -16,7 +16,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.errors import FileFormatError, MissingFileError, OutputError
-from pliant.files import ensure_folder, existing_file, plain, read_npz, write_atomically, write_json, write_npz
+from pliant.files import (
+    check_seal,
+    ensure_folder,
+    existing_file,
+    new_file,
+    new_folder,
+    plain,
+    read_npz,
+    write_atomically,
+    write_json,
+    write_npz,
+)
 
 
 def names(folder):
@@ -95,7 +106,7 @@ def test_running_out_of_room_while_writing_leaves_the_old_file(tmp_path):
             write_npz(path, {"x": np.random.default_rng(0).random(100_000)})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    np.testing.assert_array_equal(read_npz(path, "data", ["x"])["x"], np.arange(3))
+    np.testing.assert_array_equal(read_npz(path, "data", ["x"], must_be_sealed=False)["x"], np.arange(3))
     assert names(tmp_path) == ["a.npz"]
 
 
@@ -162,6 +173,37 @@ def test_a_name_too_long_is_refused(tmp_path):
         write_json(tmp_path / ("x" * 300), {})
 
 
+def test_a_new_folder_or_file_gets_a_number_where_the_name_is_taken(tmp_path):
+    made = [new_folder(tmp_path / "a" / "run.1").name for _ in range(3)]
+    assert made == ["run.1", "run.1_2", "run.1_3"]
+    (tmp_path / "film.webp").write_bytes(b"old")
+    assert [new_file(tmp_path / "film.webp").name for _ in range(2)] == ["film_2.webp", "film_3.webp"]
+    assert (tmp_path / "film.webp").read_bytes() == b"old"
+    with pytest.raises(OutputError, match="cannot make"):
+        new_folder(tmp_path / "film.webp" / "run")
+
+
+def test_processes_that_ask_at_the_same_instant_get_folders_of_their_own(tmp_path):
+    """Each makes twenty of the same name, all released at once."""
+    script = (
+        "import sys; from pliant.files import new_folder\n"
+        "print('ready', flush=True); sys.stdin.readline()\n"
+        "for _ in range(20): print(new_folder(sys.argv[1]).name)"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "run")]
+    processes = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    made = [name for process in processes for name in process.communicate()[0].split()]
+    assert len(made) == len(set(made)) == 80
+    assert set(made) == set(names(tmp_path))
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -211,7 +253,7 @@ def test_arrays_come_back_bit_for_bit(tmp_path, compressed):
     arrays = {"x": np.random.default_rng(1).normal(size=(50, 2)), "text": np.array("δ = 0.1")}
     path = tmp_path / "a.npz"
     write_npz(path, arrays, compressed=compressed)
-    back = read_npz(path, "data", ["x", "text"])
+    back = read_npz(path, "data", ["x", "text"], must_be_sealed=False)
     assert back["x"].tobytes() == arrays["x"].tobytes()
     assert str(back["text"]) == "δ = 0.1"
 
@@ -236,7 +278,7 @@ def test_what_is_no_archive_is_refused(tmp_path):
     for content in (b"", b"hello", whole[: len(whole) // 2]):
         path.write_bytes(content)
         with pytest.raises(FileFormatError, match="not a NumPy archive"):
-            read_npz(path, "data", ["x"])
+            read_npz(path, "data", ["x"], must_be_sealed=False)
 
 
 def test_a_damaged_archive_is_refused(tmp_path):
@@ -245,17 +287,34 @@ def test_a_damaged_archive_is_refused(tmp_path):
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0xFF
     path.write_bytes(content)
-    with pytest.raises(FileFormatError, match="cannot be read"):
-        read_npz(path, "data", ["x"])
+    with pytest.raises(FileFormatError, match="is damaged: its checksum"):
+        read_npz(path, "data", ["x"], must_be_sealed=False)
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_a_sealed_archive_is_as_it_was_written_to_the_last_bit(tmp_path, compressed):
+    path = write_npz(tmp_path / "a.npz", {"x": np.arange(10.0), "text": np.array("a")}, compressed=compressed)
+    whole = path.read_bytes()
+    check_seal(whole, "data")
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with pytest.raises(FileFormatError):
+            read_npz(path, "data", ["x"], must_be_sealed=True)
+    np.savez(path, x=np.zeros(1))
+    with pytest.raises(FileFormatError, match="its checksum is not that of its content"):
+        read_npz(path, "data", ["x"], must_be_sealed=True)
+    assert read_npz(path, "data", ["x"], must_be_sealed=False)["x"].tolist() == [0.0]
 
 
 def test_pickled_objects_are_never_loaded(tmp_path):
     np.savez(tmp_path / "a.npz", x=np.array([{}], dtype=object))
     with pytest.raises(FileFormatError, match="cannot be read"):
-        read_npz(tmp_path / "a.npz", "data", ["x"])
+        read_npz(tmp_path / "a.npz", "data", ["x"], must_be_sealed=False)
 
 
 def test_a_missing_array_is_named_with_those_that_are_there(tmp_path):
     write_npz(tmp_path / "a.npz", {"x": np.zeros(1)})
     with pytest.raises(FileFormatError, match="lacks the array 'y', 'z'; it holds 'x'"):
-        read_npz(tmp_path / "a.npz", "data", ["x", "y", "z"])
+        read_npz(tmp_path / "a.npz", "data", ["x", "y", "z"], must_be_sealed=False)

@@ -4,7 +4,7 @@ from pliant.controllers.policies.controlled import ControllerPolicy
 from pliant.controllers.policies.feedforward import FeedForwardPolicy
 from pliant.controllers.policies.loading import load_policy, made_for, period_of
 from pliant.controllers.policies.normalisation import Normalisation
-from pliant.controllers.policies.onnx import OnnxPolicy, export_onnx
+from pliant.controllers.policies.onnx import OnnxPolicy, compare_onnx, export_onnx, onnx_content
 from pliant.controllers.policies.sanity import RandomPolicy, ZeroPolicy
 from pliant.controllers.policies.sb3 import SB3Policy
 
@@ -16,8 +16,10 @@ __all__ = [
     "RandomPolicy",
     "SB3Policy",
     "ZeroPolicy",
+    "compare_onnx",
     "export_onnx",
     "load_policy",
     "made_for",
+    "onnx_content",
     "period_of",
 ]

@@ -1,4 +1,4 @@
-"""The one way from a file to a policy, whatever kind of policy is in it."""
+"""The one way from a file to a policy, whatever kind of policy is in it. No kind runs code of its own."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,26 +7,25 @@ from typing import Any
 from pliant.controllers.feedforward import FeedForward
 from pliant.controllers.policies.feedforward import FeedForwardPolicy
 from pliant.controllers.policies.onnx import OnnxPolicy, read_onnx_label
-from pliant.controllers.policies.sb3 import SB3Policy, read_label
 from pliant.controllers.policy import Policy, PolicyInfo, fitted
 from pliant.controllers.robot_parameters import tell
 from pliant.errors import FileFormatError, MissingFileError
 from pliant.files import PathLike, existing_file
 
 _KINDS = {
-    ".zip": "policy.zip of pliant train",
-    ".onnx": "policy.onnx of pliant export",
+    ".onnx": "policy.onnx of pliant train",
     ".npz": "feedforward.npz of pliant ilc",
 }
-_IN_A_RUN = ("policy.zip", "policy.onnx", "feedforward.npz")
+_IN_A_RUN = ("policy.onnx", "feedforward.npz")
+_CODE = (".zip", ".pkl", ".pickle", ".pt", ".pth")
+"""Files of which reading is running."""
 
 
 def load_policy(path: PathLike, info: PolicyInfo, *, parameters: bool = True) -> Policy:
     """Return the policy in a file, made ready for an environment. What could not be compared is logged.
 
     Args:
-        path: a `.zip` of `pliant train`, an `.onnx` of `pliant export`, a feed-forward `.npz`, or the folder of a
-            run that holds one of them.
+        path: an `.onnx` of `pliant train`, a feed-forward `.npz`, or the folder of a run that holds one of them.
         info: what the environment offers.
         parameters: whether the robot's parameters must be those that it learned with; else differences are logged.
 
@@ -42,7 +41,7 @@ def load_policy(path: PathLike, info: PolicyInfo, *, parameters: bool = True) ->
         policy: Policy = FeedForwardPolicy(learned, info, parameters=parameters)
         made = learned.parameters
     else:
-        network = SB3Policy.load(file) if file.suffix == ".zip" else OnnxPolicy.load(file)
+        network = OnnxPolicy.load(file)
         policy, made = fitted(network, info, parameters=parameters), network.info.parameters
     tell(f"the policy {path}", made, info.parameters)
     return policy
@@ -74,11 +73,16 @@ def policy_file(path: PathLike) -> Path:
     file = existing_file(given, "policy")
     if file.suffix not in _KINDS:
         kinds = ", ".join(f"{suffix} ({what})" for suffix, what in _KINDS.items())
-        raise FileFormatError(f"policy {file} is of no known kind. Known: {kinds}.")
+        code = (
+            " Python's pickle is in such files, which is code that would run: a policy is written as policy.onnx "
+            "by the training itself, also when it goes on from a checkpoint (pliant train resume=RUN)."
+        )
+        raise FileFormatError(
+            f"policy {file} is of no known kind. Known: {kinds}.{code if file.suffix in _CODE else ''}"
+        )
     return file
 
 
 def _label(file: Path) -> PolicyInfo:
     """What a network's file says of itself."""
-    label = read_label(file) if file.suffix == ".zip" else read_onnx_label(file)
-    return PolicyInfo.from_json(label.get("info"), f"policy {file}")
+    return PolicyInfo.from_json(read_onnx_label(file).get("info"), f"policy {file}")

@@ -23,6 +23,7 @@ from pliant.actuators import (
     find_law,
 )
 from pliant.actuators.callbacks import suspended
+from pliant.actuators.model import check_rows, check_text
 from pliant.actuators.modes import as_mode
 from pliant.actuators.servo import servo_named
 from pliant.envs.models.robot_model import RobotModel, Start
@@ -31,6 +32,7 @@ from pliant.errors import (
     ConfigurationError,
     FileFormatError,
     MissingFileError,
+    PliantError,
     check_bounds,
     require_extra,
     unknown_name,
@@ -190,10 +192,13 @@ def read_model(file: Path) -> mujoco.MjSpec:
     folders = [file.parent]
     try:
         spec = mujoco.MjSpec.from_file(str(file))
+        check_rows(spec)
         folders += [file.parent / folder for folder in (spec.meshdir, spec.texturedir) if folder]
         with suspended():
-            spec.copy().compile()
-    except ValueError as error:
+            check_text(spec.copy().compile())
+    except PliantError:
+        raise
+    except (ValueError, mujoco.FatalError) as error:
         raise _explained(file, folders, " ".join(str(error).split())) from error
     return spec
 

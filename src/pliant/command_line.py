@@ -1,6 +1,7 @@
 """What the verbs share: the configuration, the run folder, and how errors, reports and signals are handled."""
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -11,11 +12,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from rich.console import Console
 
-from pliant.errors import PliantError, require_extra
+from pliant.conf.build import CALLBACKS, check_trusted
+from pliant.errors import OutputError, PliantError, require_extra
+from pliant.files import ensure_folder, new_folder
 
+_RECORD = ".hydra"
+"""Where Hydra keeps the settings of a run, in its folder."""
 _PLUGINS = {
     "hydra/launcher=joblib": ("hydra_joblib_launcher", "sweep"),
     "hydra/launcher=submitit_local": ("hydra_submitit_launcher", "sweep"),
@@ -71,14 +76,103 @@ def run(job: Callable[[DictConfig], Any], config_name: str, *changes: Callable[[
             if choice in _PLUGINS:
                 plugin, extra = _PLUGINS[choice]
                 require_extra(f"hydra_plugins.{plugin}", extra, choice)
-        hydra.main(version_base="1.3", config_path="pkg://pliant.conf", config_name=config_name)(job)()
+        with _checked_start():
+            hydra.main(version_base="1.3", config_path="pkg://pliant.conf", config_name=config_name)(job)()
 
 
-def run_folder() -> Path:
-    """The folder of this run, made by Hydra."""
+@contextmanager
+def _checked_start() -> Iterator[None]:
+    """Look at what Hydra has composed before it starts: its callbacks are trusted, its folder is of its own.
+
+    Hydra offers no place for that: it builds the callbacks first, and errors of theirs end nothing.
+    """
+    from hydra._internal.callbacks import Callbacks
+
+    build_all = Callbacks.__init__
+
+    def check_and_build(callbacks: Callbacks, config: DictConfig | None = None) -> None:
+        node = None if config is None else OmegaConf.select(config, "hydra.callbacks")
+        if node:
+            check_trusted(OmegaConf.to_container(node, resolve=True), "hydra.callbacks", CALLBACKS)
+        build_all(callbacks, config)
+        if config is not None and config.hydra.output_subdir is not None:
+            _claim_folder(config)
+
+    Callbacks.__init__ = check_and_build  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        Callbacks.__init__ = build_all  # type: ignore[method-assign]
+
+
+def _claim_folder(config: DictConfig) -> None:
+    """Make the folder of a run or sweep, so that no two ever share one, and put its name into the configuration.
+
+    One that is named by the time gets a number where that name is taken. One that is asked for on the command line
+    must be new or empty, or that of the run which is resumed or of the search that goes on.
+    """
+    hydra = config.hydra
+    kind = "sweep" if str(hydra.mode).endswith("MULTIRUN") else "run"
+    words = [*hydra.overrides.hydra, *hydra.overrides.task]
+    if not any(word.lstrip("+").startswith(f"hydra.{kind}.dir=") for word in words):
+        folder = new_folder(hydra[kind].dir)
+        with read_write(hydra), open_dict(hydra):
+            hydra[kind].dir = str(folder)
+            hydra.overrides.hydra.append(f"hydra.{kind}.dir='{_escaped(folder)}'")
+        return
+    try:
+        folder = ensure_folder(hydra[kind].dir)
+    except OutputError as error:
+        raise OutputError(f"{error} Another place: hydra.{kind}.dir=FOLDER") from error
+    resumed = [word.partition("=")[2].strip("'\"") for word in words if re.match(r"(learning\.)?resume=", word)]
+    if any(_is_run_in(Path(run), folder) for run in resumed):
+        return
+    if kind == "sweep" and any(word.startswith("hydra/sweeper=") for word in words):
+        return
+    try:
+        used = any(folder.iterdir())
+        if kind == "run":
+            (folder / _RECORD).mkdir()
+    except FileExistsError:  # somebody else was quicker
+        used = True
+    if used:
+        raise _used(folder)
+
+
+def _used(folder: Path) -> OutputError:
+    return OutputError(
+        f"the folder {folder} is used already, and results in it would be lost. Choose a new one, or leave "
+        "hydra.run.dir and hydra.sweep.dir out; to go on with a run in it: resume=FOLDER (ilc: learning.resume)."
+    )
+
+
+def _is_run_in(path: Path, folder: Path) -> bool:
+    """Whether a path is that of the run in a folder, or of one of its checkpoints."""
+    run = path.resolve()
+    return folder.resolve() == (run.parent.parent if run.suffix == ".zip" else run)
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace("\\", "\\\\").replace("'", "\\'")
+
+
+def run_folder(resumed: str | None = None) -> Path:
+    """Return the folder of this run, which holds nothing of another one.
+
+    Args:
+        resumed: the run that this one goes on from, which may be in the same folder.
+
+    Raises:
+        OutputError: there are results in it.
+    """
     from hydra.core.hydra_config import HydraConfig
 
-    return Path(HydraConfig.get().runtime.output_dir)
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    again = resumed is not None and _is_run_in(Path(resumed), folder)
+    own = {_RECORD, f"{HydraConfig.get().job.name}.log"}  # what Hydra writes beforehand
+    if not again and any(path.name not in own for path in folder.iterdir()):
+        raise _used(folder)
+    return folder
 
 
 def is_sweep() -> bool:

@@ -5,14 +5,17 @@ A file is written under a temporary name beside its target, flushed to the disk 
 `OutputError`, `MissingFileError` or `FileFormatError` that says what to do.
 """
 
+import contextlib
 import errno
+import hashlib
+import io
+import itertools
 import json
 import math
 import os
 import secrets
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,6 +27,10 @@ from pliant.errors import FileFormatError, MissingFileError, OutputError
 
 PathLike = str | os.PathLike[str]
 
+_CHECKSUM = "sha256"
+"""Entry of a JSON file."""
+_SEAL = 64
+"""Bytes of a SHA-256 in hexadecimal."""
 _ADVICE = {
     errno.EACCES: "you may not write there; choose another folder or give yourself write permission",
     errno.EPERM: "you may not write there; choose another folder or give yourself write permission",
@@ -82,40 +89,99 @@ def write_bytes(path: PathLike, content: bytes) -> Path:
     return write_atomically(path, write)
 
 
-def write_json(path: PathLike, data: object) -> Path:
-    """Write `plain(data)` atomically as indented JSON. Raises as `write_atomically` and `plain` do."""
-    text = json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def write_json(path: PathLike, data: object, *, checksum: bool = False) -> Path:
+    """Write `plain(data)` atomically as indented JSON. Raises as `write_atomically` and `plain` do.
+
+    Args:
+        path: of the file.
+        data: a mapping if there is to be a checksum.
+        checksum: whether it gets an entry `sha256`, which `check_json` knows.
+    """
+    content = plain(data)
+    if checksum:
+        content[_CHECKSUM] = json_digest(content)
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return write_bytes(path, text.encode())
 
 
+def check_json(content: Any, what: str) -> None:
+    """Raise `FileFormatError` if the content of a JSON file, which `what` names, has a checksum that is wrong."""
+    if isinstance(content, dict) and _CHECKSUM in content:
+        others = {name: value for name, value in content.items() if name != _CHECKSUM}
+        if content[_CHECKSUM] != json_digest(others):
+            raise FileFormatError(
+                f"{what} is damaged: its checksum is not that of its content. If you changed it yourself, take "
+                f"its entry {_CHECKSUM!r} out."
+            )
+
+
+def json_digest(content: Any) -> str:
+    """Return the SHA-256 of plain data as JSON with its keys in order, in hexadecimal."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def sealed(content: bytes) -> bytes:
+    """Return a file's content with its last 64 bytes replaced by the SHA-256 of what is before, in hexadecimal.
+
+    Whoever reads the file sees by `check_seal` that not a bit of it has changed. It is no signature: anybody can
+    seal a file.
+    """
+    return content[:-_SEAL] + hashlib.sha256(content[:-_SEAL]).hexdigest().encode()
+
+
+def check_seal(content: bytes, what: str) -> None:
+    """Raise `FileFormatError` unless a file's content is as `sealed` returned it; `what` names the file."""
+    if content != sealed(content):
+        raise FileFormatError(
+            f"{what} is damaged: its checksum is not that of its content (or it was written by an earlier Pliant, "
+            "which wrote none)."
+        )
+
+
+def sealed_archive(archive: io.BytesIO) -> bytes:
+    """Return the content of a zip archive, sealed in the comment at its end."""
+    with zipfile.ZipFile(archive, "a") as edited:
+        edited.comment = b"0" * _SEAL
+    return sealed(archive.getvalue())
+
+
+def is_sealed_archive(content: bytes) -> bool:
+    """Whether the content of a zip archive ends in a seal, right or wrong."""
+    return content[-_SEAL - 2 : -_SEAL] == _SEAL.to_bytes(2, "little")
+
+
 def write_npz(path: PathLike, arrays: Mapping[str, Any], *, compressed: bool = True) -> Path:
-    """Write named arrays atomically as a NumPy archive. Raises as `write_atomically` does."""
-    save = np.savez_compressed if compressed else np.savez
-    return write_atomically(path, lambda file: save(file, **arrays))
+    """Write named arrays atomically as a sealed NumPy archive. Raises as `write_atomically` does."""
+    archive = io.BytesIO()
+    (np.savez_compressed if compressed else np.savez)(archive, **arrays)
+    return write_bytes(path, sealed_archive(archive))
 
 
-def read_npz(path: PathLike, what: str, required: Iterable[str]) -> dict[str, NDArray[Any]]:
-    """Return every array of a NumPy archive, by name.
+def read_npz(
+    path: PathLike, what: str, required: Iterable[str], *, must_be_sealed: bool
+) -> dict[str, NDArray[Any]]:
+    """Return every array of a NumPy archive, by name. If it is sealed, the seal is checked.
 
     Args:
         path: the file.
         what: what it should be, in words, for the error messages ("feed-forward").
         required: names of the arrays that must be there.
+        must_be_sealed: whether it is one that `write_npz` wrote; others have checksums of their parts only.
 
     Raises:
         MissingFileError: no such file.
         FileFormatError: not an archive, damaged, or an array is missing.
     """
     file = existing_file(path, what)
+    content = read_bytes(file, what)
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        raise FileFormatError(f"{what} {file} is not a NumPy archive (.npz), or was cut short.")
+    if must_be_sealed or is_sealed_archive(content):
+        check_seal(content, f"{what} {file}")
     try:
-        with file.open("rb") as stream:
-            if not zipfile.is_zipfile(stream):
-                raise FileFormatError(f"{what} {file} is not a NumPy archive (.npz), or was cut short.")
-        with np.load(file, allow_pickle=False) as archive:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except FileFormatError:
-        raise
-    except (OSError, ValueError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+    except Exception as error:  # zipfile and NumPy's reader of headers fail in many ways of their own
         raise FileFormatError(f"{what} {file} cannot be read: {error}.") from error
     missing = [name for name in required if name not in arrays]
     if missing:
@@ -124,6 +190,14 @@ def read_npz(path: PathLike, what: str, required: Iterable[str]) -> dict[str, ND
             f"it holds {', '.join(map(repr, arrays)) or 'nothing'}."
         )
     return arrays
+
+
+def read_bytes(file: Path, what: str) -> bytes:
+    """Return the content of a file that exists. Raises `FileFormatError` if it cannot be read."""
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise FileFormatError(f"{what} {file} cannot be read: {error.strerror}.") from error
 
 
 def existing_file(path: PathLike, what: str) -> Path:
@@ -153,6 +227,40 @@ def ensure_folder(path: PathLike) -> Path:
     except OSError as error:
         raise _output_error(f"cannot write in the folder {folder}", error) from error
     return folder
+
+
+def new_folder(path: PathLike) -> Path:
+    """Make a folder that nobody else has, also of processes that ask for it at the same instant, and return it.
+
+    Args:
+        path: its name; where something of that name exists, `_2`, `_3`, … is appended.
+
+    Raises:
+        OutputError: it cannot be made.
+    """
+    return _new(Path(path), Path.mkdir, "")
+
+
+def new_file(path: PathLike) -> Path:
+    """Make an empty file that nobody else has, numbered as `new_folder` does, and return it.
+
+    Raises:
+        OutputError: it cannot be made.
+    """
+    return _new(Path(path), lambda file: file.touch(exist_ok=False), Path(path).suffix)
+
+
+def _new(first: Path, make: Callable[[Path], None], suffix: str) -> Path:
+    name = first.name.removesuffix(suffix)
+    try:
+        first.parent.mkdir(parents=True, exist_ok=True)
+        for path in itertools.chain([first], (first.with_name(f"{name}_{k}{suffix}") for k in itertools.count(2))):
+            with contextlib.suppress(FileExistsError):
+                make(path)
+                return path
+    except OSError as error:
+        raise _output_error(f"cannot make {first}", error) from error
+    raise AssertionError("there is always another number")
 
 
 def plain(data: object) -> Any:

@@ -203,14 +203,16 @@ def test_a_saved_model_finds_it_again_or_says_why_not(drives, pendulum, tmp_path
     folder = str(Path(drives.__file__).parent)
     script = "import sys; from pliant.actuators import load_model; load_model(sys.argv[1], 'python')"
 
-    def elsewhere(path):
+    def elsewhere(path, trusted="theirdrives"):
+        paths = os.pathsep.join([path, os.environ.get("PYTHONPATH", "")])
         return subprocess.run(
             [sys.executable, "-c", script, str(tmp_path / "model.xml")],
             capture_output=True, text=True, check=False,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([path, os.environ.get("PYTHONPATH", "")])},
+            env={**os.environ, "PYTHONPATH": paths, "PLIANT_TARGETS": trusted},
         ).stderr  # fmt: skip
 
     assert elsewhere(folder) == ""
+    assert "names 'theirdrives:filtered', whose module is of no trusted package" in elsewhere(folder, "")
     assert "drive 'theirdrives:filtered' cannot be imported" in elsewhere("")
     changed = tmp_path / "changed"
     changed.mkdir()

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -22,6 +23,7 @@ from pliant.actuators import (
     compile_model,
     compliant_joints,
     find_law,
+    layout,
     load_model,
     prepare_model,
     save_model,
@@ -150,14 +152,42 @@ def test_a_law_of_the_users_own_is_found_missing_or_changed(pendulum, tmp_path):
     }
     done = elsewhere(save, model_file, pendulum().to_xml(), **on_path)
     assert done.returncode == 0, done.stderr
+    refused = elsewhere(load, model_file, **on_path)
+    assert "names 'their_laws:cubic', whose module is of no trusted package" in refused.stderr
+    assert elsewhere(f"import their_laws; {load}", model_file, **on_path).returncode == 0
+    on_path["PLIANT_TARGETS"] = "their_laws"
     assert elsewhere(load, model_file, **on_path).returncode == 0
 
-    missing = elsewhere(load, model_file)
+    missing = elsewhere(load, model_file, PLIANT_TARGETS="their_laws")
     assert "ConfigurationError: law 'their_laws:cubic' cannot be imported" in missing.stderr
     for change in ({"torque": "-FACTOR * k * cube(q - theta) * 2"}, {"cube": "d * abs(d)"}, {"factor": "1.5"}):
         law_file.write_text(LAW_FILE.format(**{**LAW, **change}))
         changed = elsewhere(load, model_file, **on_path)
         assert "law 'their_laws:cubic' has changed since this model was written" in changed.stderr, change
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"law": "evil:spring"},
+        {"law": "my evil-law:spring"},
+        {"drive": {"kind": "evil:spring", "identity": "0", "parameters": {}}},
+        {"drives": {"evil:spring": "0"}},
+    ],
+)
+def test_a_model_runs_no_code_that_it_names(pendulum, tmp_path, monkeypatch, names):
+    canary = tmp_path / "canary"
+    for name in ("evil", "my evil-law"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(canary)!r}, 'w').close()")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"joint 'hinge' names '.*:spring', whose module is of no"):
+        damaged(pendulum, lambda description: {**description, **names})
+    spec = pendulum(CompliantJoint(law="qbmove", mode=6))
+    spec.texts[0].data = json.dumps({**json.loads(spec.texts[0].data), **names})
+    save_model(spec, tmp_path / "rig.xml")
+    with pytest.raises(ConfigurationError, match="of no trusted package"):
+        load_model(tmp_path / "rig.xml")
+    assert not canary.exists()
 
 
 def test_a_description_of_a_joint_that_is_not_there_is_refused(pendulum):
@@ -234,6 +264,34 @@ def test_an_actuator_that_does_not_fit_its_description_is_refused(pendulum):
         change(twin)
         with pytest.raises(FileFormatError, match="its actuator disagree"):
             prepare_model(twin)
+
+
+@pytest.mark.parametrize(
+    "column", [c for c in range(layout.LAW_AT) if c not in (layout.EXPLICIT_STIFFNESS, layout.LARGEST_STEP)]
+)
+def test_rows_that_are_not_those_of_the_description_are_refused_before_anything_runs_on_them(
+    pendulum, tmp_path, column
+):
+    """MuJoCo calls the callbacks while it compiles, and compiled ones trust what a row says of memory."""
+    spec = pendulum(CompliantJoint(law="qbmove", mode=6))
+    compile_model(spec, "native")
+    save_model(spec, tmp_path / "rig.xml")
+    text = (tmp_path / "rig.xml").read_text()
+    row = re.search(r'user="(7412[^"]*)"', text)[1]
+    numbers = row.split()
+    numbers[column] = "30721"
+    (tmp_path / "rig.xml").write_text(text.replace(row, " ".join(numbers)))
+    with pytest.raises(FileFormatError, match=r"'hinge': its description .* and its actuator disagree"):
+        load_model(tmp_path / "rig.xml")
+
+
+def test_names_that_are_no_text_are_refused(pendulum, tmp_path):
+    save_model(pendulum(CompliantJoint(law="qbmove", mode=6)), tmp_path / "rig.xml")
+    content = (tmp_path / "rig.xml").read_bytes()
+    for name in (b'name="hinge/preset"', b'text name="pliant/hinge"'):
+        (tmp_path / "rig.xml").write_bytes(content.replace(name, name[:-1] + b'\xfa"'))
+        with pytest.raises(FileFormatError):
+            load_model(tmp_path / "rig.xml")
 
 
 def test_two_actuators_of_a_joint_must_stay_neighbours(pendulum, tmp_path):

@@ -2,7 +2,7 @@ import pytest
 from hydra import compose, initialize_config_module
 from omegaconf import OmegaConf
 
-from pliant.conf.build import LEARNED, build
+from pliant.conf.build import LEARNED, build, check_trusted
 from pliant.controllers import MinimumJerk
 from pliant.envs import describe
 from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError
@@ -62,9 +62,33 @@ def test_what_is_named_by_module_and_name_is_not_even_imported(settings, tmp_pat
         build(settings, "robot", LEARNED)
 
 
-def test_a_robots_file_runs_no_code(tmp_path, monkeypatch):
-    (tmp_path / "evil.py").write_text("raise SystemExit('run')")
+@pytest.mark.parametrize("module", ["evil", "my-evil", "an evil one", "évil", "a:b"])
+def test_a_robots_file_runs_no_code(tmp_path, monkeypatch, module):
+    """Python imports modules whose names are no names of Python's."""
+    (tmp_path / f"{module}.py").write_text("raise SystemExit('run')")
     monkeypatch.syspath_prepend(tmp_path)
-    for entry in ("evil:spring", {"law": "evil:spring"}, {"drive": "evil:spring"}):
-        with pytest.raises(ConfigurationError, match=r"'evil\.spring' is of no trusted package"):
+    for entry in (f"{module}:spring", {"law": f"{module}:a/b"}, {"drive": f"{module}:spring"}):
+        with pytest.raises(ConfigurationError, match=rf"'{module}\..*' is of no trusted package"):
             describe({"model": "leg.xml", "folder": str(tmp_path), "joints": {"*": entry}})
+
+
+def test_a_text_with_a_colon_that_names_no_module_is_a_text():
+    check_trusted({"names": ["left:hip/position", "left:hip"], "_target_": "pliant.envs.tasks.compose"}, "task")
+
+
+def test_hydra_builds_only_callbacks_that_are_trusted(verb, tmp_path, monkeypatch):
+    (tmp_path / "evil.py").write_text("open('canary', 'w').close()\nclass Callback: ...")
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "mine.yaml").write_text(
+        "defaults: [train, _self_]\nhydra: {callbacks: {evil: {_target_: evil.Callback}}}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for words in (
+        ["train", "+hydra.callbacks.evil._target_=evil.Callback"],
+        ["ilc", "--multirun", "+hydra.callbacks.evil._target_=evil.Callback"],
+        ["train", "--config-dir", "conf", "--config-name", "mine"],
+    ):
+        status, _, err = verb(*words)
+        assert status == 2
+        assert "configuration of hydra.callbacks: target 'evil.Callback' is of no trusted package" in err
+    assert not (tmp_path / "canary").exists()

@@ -20,7 +20,7 @@ from pliant.errors import (
     OutputError,
     ShapeError,
 )
-from pliant.files import read_npz
+from pliant.files import read_npz, write_npz
 from pliant.hardware.robot import Channel, RobotInfo
 
 PARAMETERS = {"shoulder": {"law": "qbmove", "k1": 0.01038, "a": (6.257, 3.9)}, "mode": 6}
@@ -159,11 +159,11 @@ def test_files_that_are_no_feedforward_are_refused(tmp_path):
 def test_a_tampered_file_is_refused_with_its_name(tmp_path, change, message):
     path = tmp_path / "ff.npz"
     FF.save(path)
-    contents = read_npz(path, "feed-forward", [])
+    contents = read_npz(path, "feed-forward", [], must_be_sealed=True)
     if isinstance(change, str):
         metadata = json.loads(str(contents["metadata"])) | {change: None}
         change = {"metadata": np.array(json.dumps(metadata))}
-    np.savez(path, **(contents | change))
+    write_npz(path, contents | change)
     with pytest.raises(FileFormatError, match=message) as caught:
         FeedForward.load(path)
     assert str(path) in str(caught.value)
@@ -172,11 +172,25 @@ def test_a_tampered_file_is_refused_with_its_name(tmp_path, change, message):
 def test_a_file_of_a_later_format_is_refused(tmp_path):
     path = tmp_path / "ff.npz"
     FF.save(path)
-    contents = read_npz(path, "feed-forward", [])
-    metadata = json.loads(str(contents["metadata"])) | {"format": 2}
-    np.savez(path, **(contents | {"metadata": np.array(json.dumps(metadata))}))
-    with pytest.raises(FileFormatError, match="is of format 2; this Pliant reads format 1"):
+    contents = read_npz(path, "feed-forward", [], must_be_sealed=True)
+    metadata = json.loads(str(contents["metadata"])) | {"format": 3}
+    write_npz(path, contents | {"metadata": np.array(json.dumps(metadata))})
+    with pytest.raises(FileFormatError, match="is of format 3; this Pliant reads formats 1 and 2"):
         FeedForward.load(path)
+
+
+def test_a_file_of_the_first_format_is_read_without_a_checksum_of_the_whole(tmp_path):
+    path = tmp_path / "ff.npz"
+    FF.save(path)
+    contents = read_npz(path, "feed-forward", [], must_be_sealed=True)
+    for version, read in ((1, True), (2, False)):
+        metadata = json.loads(str(contents["metadata"])) | {"format": version}
+        np.savez(path, **(contents | {"metadata": np.array(json.dumps(metadata))}))
+        if read:
+            np.testing.assert_array_equal(FeedForward.load(path).command, FF.command)
+        else:
+            with pytest.raises(FileFormatError, match="its checksum is not that of its content"):
+                FeedForward.load(path)
 
 
 @given(st.permutations(range(3)), st.permutations(range(2)))

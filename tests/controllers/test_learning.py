@@ -28,7 +28,7 @@ from pliant.errors import (
     OutputError,
     ShapeError,
 )
-from pliant.files import read_npz
+from pliant.files import read_npz, write_npz
 
 PERIOD = 0.01
 MOTION = sample(MinimumJerk([0.0, 0.0], [0.8, 0.6], 2.0), PERIOD)
@@ -297,11 +297,11 @@ def test_files_that_hold_no_learning_are_refused(tmp_path):
     with pytest.raises(FileFormatError, match="not a NumPy archive"):
         learn().load(path)
     learn().save(path)
-    contents = read_npz(path, "learner state", [])
-    np.savez(path, **(contents | {"law": np.array("{")}))
+    contents = read_npz(path, "learner state", [], must_be_sealed=True)
+    write_npz(path, contents | {"law": np.array("{")})
     with pytest.raises(FileFormatError, match="its law is not JSON"):
         learn().load(path)
-    np.savez(path, **(contents | {"position": np.zeros((1, 3, 2))}))
+    write_npz(path, contents | {"position": np.zeros((1, 3, 2))})
     with pytest.raises(FileFormatError, match="do not fit"):
         learn().load(path)
     (tmp_path / "file").touch()

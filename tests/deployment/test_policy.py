@@ -206,7 +206,7 @@ def policy_file(tmp_path_factory):
     import gymnasium
 
     import pliant.envs
-    from pliant.controllers.policies import SB3Policy
+    from pliant.controllers.policies import SB3Policy, export_onnx
     from pliant.controllers.policy import PolicyInfo
     from pliant.training.environments import policy_info
 
@@ -217,7 +217,9 @@ def policy_file(tmp_path_factory):
     info = vars(policy_info(env)) | {
         "origin": {"environment": environment_settings(composed("robot=arm2", "task=reach", "task.duration=0.4"))}
     }
-    return SB3Policy(model, PolicyInfo(**info), None).save(tmp_path_factory.mktemp("policy") / "policy.zip")
+    file = tmp_path_factory.mktemp("policy") / "policy.onnx"
+    export_onnx(SB3Policy(model, PolicyInfo(**info), None), file)
+    return file
 
 
 def test_a_policy_brings_its_task_and_its_period(policy_file):

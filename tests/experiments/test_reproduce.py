@@ -178,7 +178,7 @@ def test_an_unknown_experiment_is_refused_with_the_known_ones():
         (["experiment=step", "experiments.step.angle=9"], "step: angle = 9 rad is outside"),
         (["experiment=step", "experiments.step._target_=math.hypot"], "experiments.step"),
         (["experiment=step", "docs=file/docs"], "a file stands where a folder is needed"),
-        (["experiment=step", "hydra.run.dir=file/out"], "cannot be written"),
+        (["experiment=step", "hydra.run.dir=file/out"], "cannot write in the folder"),
     ],
 )
 def test_a_wrong_setting_is_explained_before_anything_runs(pliant, tmp_path, arguments, message):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pliant.errors import FileFormatError, MissingFileError, OutputError
-from pliant.hardware.recording import Recorder, Timing, read_recording
+from pliant.hardware.recording import DamagedRecordingError, Recorder, Timing, read_recording
 from pliant.hardware.robot import Channel, RobotInfo, State, joint_signals
 
 mcap_reader = pytest.importorskip("mcap.reader")
@@ -145,3 +145,58 @@ def test_files_that_are_missing_or_something_else_are_refused(tmp_path):
     (tmp_path / "other.mcap").write_bytes(b"hello")
     with pytest.raises(FileFormatError, match="no MCAP file"):
         read_recording(tmp_path / "other.mcap")
+
+
+def test_damage_is_told_from_a_cut_and_what_comes_before_it_is_kept(tmp_path):
+    """One bit anywhere: the very same numbers, or an error with the periods before it."""
+    path = tmp_path / "run.mcap"
+    record(path, periods=400)
+    whole, content = read_recording(path), path.read_bytes()
+    assert len(content) > 40_000
+    seen = set()
+    for place in np.random.default_rng(0).integers(8, len(content), 60):
+        damaged = bytearray(content)
+        damaged[place] ^= 4
+        path.write_bytes(damaged)
+        try:
+            found = read_recording(path)
+        except DamagedRecordingError as error:
+            found = error.recording
+            seen.add(found.complete)
+        for topic, fields in found.series.items():
+            for name, values in fields.items():
+                if name != "name":
+                    expected = whole.series[topic][name]
+                    np.testing.assert_array_equal(values, expected if found.complete else expected[: len(values)])
+    assert seen == {False}
+
+
+def test_chunks_that_were_lost_or_changed_places_are_noticed(tmp_path):
+    """Also in what a crash left, which has no checksum of the whole."""
+    path = tmp_path / "run.mcap"
+    record(path, periods=400)
+    content = path.read_bytes()
+    starts, at = [], 8
+    while at < len(content) - 8:  # opcode, length, content
+        if content[at] == 6:
+            starts.append((at, at + 9 + int.from_bytes(content[at + 1 : at + 9], "little")))
+        at += 9 + int.from_bytes(content[at + 1 : at + 9], "little")
+    (a, b), (c, d), (_, end) = starts[1:4]
+    for changed in (
+        content[:a] + content[b:end],
+        content[:a] + content[c:d] + content[b:c] + content[a:b] + content[d:end],
+        content[:b] + content[a:b] + content[b:end],
+    ):
+        path.write_bytes(changed)
+        with pytest.raises(DamagedRecordingError, match=r"of /.* is missing"):
+            read_recording(path)
+
+
+def test_facts_of_the_run_that_were_changed_are_not_believed(tmp_path):
+    path = tmp_path / "run.mcap"
+    record(path, periods=400)
+    content = path.read_bytes()[:30_000]  # what is left has no checksum of the whole
+    path.write_bytes(content.replace(b'["a", "b"]', b'["a", "c"]', 1))
+    with pytest.raises(DamagedRecordingError, match="what it says of the run is not what was written") as caught:
+        read_recording(path)
+    assert caught.value.recording.metadata == {}

@@ -138,7 +138,7 @@ def test_columns_of_a_recorded_motion_find_their_joints(pliant, quick, tmp_path)
     learned = FeedForward.load(tmp_path / "out" / "feedforward.npz")
     assert learned.joints == ("shoulder", "elbow")
     np.testing.assert_allclose(learned.desired[-1], [0.4, 0.2])
-    refused = pliant("ilc", *common, "trajectory.path=bad.csv")
+    refused = pliant("ilc", *common[:-3], *common[-2:], "trajectory.path=bad.csv")
     assert refused.returncode == 2
     for expected in ("'hip' is unknown", "'shoulder' is missing", "shoulder, elbow"):
         assert expected in refused.stderr
@@ -246,7 +246,7 @@ def test_a_place_that_cannot_be_written_is_explained(pliant, quick, tmp_path):
     (tmp_path / "file").touch()
     done = pliant("ilc", *quick[:-1], "hydra.run.dir=file/out")
     assert done.returncode == 2
-    assert "cannot be written" in done.stderr
+    assert "cannot write in the folder" in done.stderr
     assert "hydra.run.dir" in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -1,6 +1,5 @@
 import importlib.util
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -43,14 +42,3 @@ def trained(tmp_path_factory):
     finally:
         sys.argv = argv
     return folder
-
-
-@pytest.fixture
-def snapshot():
-    """Returns what is in a folder: every file's content and time, by name."""
-
-    def take(folder):
-        files = (p for p in Path(folder).rglob("*") if p.is_file())
-        return {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in files}
-
-    return take

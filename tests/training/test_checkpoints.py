@@ -1,11 +1,15 @@
+import io
 import pickle
+import threading
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from pliant.errors import FileFormatError, MismatchError, MissingFileError
-from pliant.training.checkpoints import Checkpoint, check_settings, read_checkpoint, write_checkpoint
+from pliant.files import sealed_archive
+from pliant.training.checkpoints import Checkpoint, Checkpoints, check_settings, read_checkpoint
 
 MODEL = np.random.default_rng(0).bytes(20000)
 SETTINGS = {"env": {"id": "arm", "options": {"period": 0.02}}, "seed": 0}
@@ -18,8 +22,9 @@ def checkpoint(steps=100):
 
 @pytest.fixture
 def run(tmp_path):
+    checkpoints = Checkpoints(tmp_path, keep=2)
     for steps in (100, 200, 300):
-        write_checkpoint(tmp_path, checkpoint(steps), keep=2)
+        checkpoints.write(checkpoint(steps))
     return tmp_path
 
 
@@ -40,6 +45,34 @@ def test_a_folder_stands_for_its_newest_and_older_ones_go(run):
         "000000000200.zip",
         "000000000300.zip",
     ]
+
+
+def test_those_of_another_training_are_left_alone(run):
+    for steps in (1, 2, 3):
+        Checkpoints(run, keep=1).write(checkpoint(steps))
+    other = Checkpoints(run, keep=1)
+    for steps in (10, 20):
+        other.write(checkpoint(steps))
+    names = [int(path.stem) for path in sorted((run / "checkpoints").iterdir())]
+    assert names == [1, 2, 3, 20, 200, 300]
+
+
+def test_many_write_into_one_folder_at_once(tmp_path):
+    """None fails because another one wrote or removed a checkpoint meanwhile; every one that stays is whole."""
+    barrier = threading.Barrier(4)
+
+    def train(first):
+        checkpoints = Checkpoints(tmp_path, keep=2)
+        barrier.wait()
+        for steps in range(first, 40):
+            checkpoints.write(checkpoint(steps))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(train, (1, 1, 2, 3)))
+    left = sorted((tmp_path / "checkpoints").iterdir())
+    assert [int(path.stem) for path in left] == [38, 39]
+    for path in left:
+        assert read_checkpoint(path).steps == int(path.stem)
 
 
 def test_what_a_killed_run_left_half_written_is_passed_over(run):
@@ -63,27 +96,32 @@ def test_a_changed_byte_is_noticed(run, place):
     content = bytearray(newest(run).read_bytes())
     content[int(place * len(content))] ^= 0xFF
     newest(run).write_bytes(content)
-    with pytest.raises(FileFormatError, match="damaged or none"):
+    with pytest.raises(FileFormatError, match=r"is damaged: its checksum.*resume=.*000000000200\.zip"):
         read_checkpoint(run)
+
+
+def rewrite(path, members):
+    """Write an archive of other members, with a checksum that is right."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    path.write_bytes(sealed_archive(archive))
 
 
 @pytest.mark.parametrize("lost", ["checkpoint.json", "model.zip", "state.pickle"])
 def test_one_without_a_part_is_refused(run, lost):
     with zipfile.ZipFile(newest(run)) as archive:
         members = {name: archive.read(name) for name in archive.namelist() if name != lost}
-    with zipfile.ZipFile(newest(run), "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
+    rewrite(newest(run), members)
     with pytest.raises(FileFormatError, match=f"it lacks .*{lost}"):
         read_checkpoint(run)
 
 
 def test_one_of_a_later_format_is_refused(run):
-    with zipfile.ZipFile(newest(run), "w") as archive:
-        archive.writestr("checkpoint.json", '{"format": 2, "steps": 1, "settings": {}}')
-        archive.writestr("model.zip", b"")
-        archive.writestr("state.pickle", pickle.dumps({}))
-    with pytest.raises(FileFormatError, match="of format 2; this Pliant reads format 1"):
+    label = '{"format": 3, "steps": 1, "settings": {}}'
+    rewrite(newest(run), {"checkpoint.json": label, "model.zip": b"", "state.pickle": pickle.dumps({})})
+    with pytest.raises(FileFormatError, match="of format 3; this Pliant reads format 2"):
         read_checkpoint(run)
 
 

@@ -82,9 +82,9 @@ def test_a_wrong_setting_is_explained(verb, arguments, message):
 
 
 def test_a_policy_that_is_none_is_refused(verb, tmp_path):
-    (tmp_path / "policy.zip").write_text("no archive")
-    assert "damaged or not a policy" in verb("play", "policy.zip")[2]
-    (tmp_path / "policy.zip").unlink()
+    (tmp_path / "policy.onnx").write_text("no graph")
+    assert "policy.onnx is damaged" in verb("play", "policy.onnx")[2]
+    (tmp_path / "policy.onnx").unlink()
     assert "holds nothing learned" in verb("play", tmp_path)[2]
 
 

@@ -125,12 +125,28 @@ def test_nothing_of_the_earlier_run_is_touched(verb, trained, tmp_path, snapshot
     assert metrics["seconds"] > earlier["seconds"]
 
 
+def test_a_run_goes_on_in_its_own_folder_if_that_is_asked_for(verb, tiny, tmp_path, snapshot):
+    """Otherwise a used folder stays as it is; either way the checkpoints that were there stay."""
+    common = (*tiny["ppo"], "checkpoint.keep=1")
+    assert verb("train", *common, "steps=128", "hydra.run.dir=run")[0] == 0
+    before = snapshot(tmp_path / "run")
+    status, _, err = verb("train", *common, "steps=64", "hydra.run.dir=run")
+    assert status == 2
+    assert "the folder run is used already, and results in it would be lost" in err
+    assert snapshot(tmp_path / "run") == before
+    for steps in (192, 256):
+        status, _, err = verb("train", "resume=run", f"steps={steps}", "hydra.run.dir=run")
+        assert status == 0, err
+    left = [path.name for path in sorted((tmp_path / "run" / "checkpoints").iterdir())]
+    assert left == ["000000000128.zip", "000000000192.zip", "000000000256.zip"]
+
+
 def test_the_best_policy_goes_with_a_run(verb, trained, tmp_path, monkeypatch):
     """Also where the resumed part finds no better one."""
     monkeypatch.setattr(loop, "_rank", lambda found: -found["steps"])
     status, _, err = verb("train", f"resume={trained}", "steps=192", "hydra.run.dir=rest")
     assert status == 0, err
-    assert (tmp_path / "rest" / "policy.zip").read_bytes() == (trained / "policy.zip").read_bytes()
+    assert (tmp_path / "rest" / "policy.onnx").read_bytes() == (trained / "policy.onnx").read_bytes()
 
 
 def test_an_earlier_checkpoint_can_be_chosen(verb, tiny, tmp_path):

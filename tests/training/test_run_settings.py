@@ -106,7 +106,7 @@ def test_what_a_run_remembers_comes_back_and_can_be_changed(tmp_path, leg):
 
 def test_what_a_remembered_robot_refers_to_can_still_be_changed():
     first = environment_settings(composed(["robot=arm2", "robot.mode=6"]))
-    again = composed(remember(["robot.mode=5"], first, "policy.zip"))
+    again = composed(remember(["robot.mode=5"], first, "policy.onnx"))
     assert again.robot.model.joints.mode == 5
 
 
@@ -128,13 +128,13 @@ def test_a_folder_that_is_no_run_remembers_nothing(tmp_path):
 )
 def test_what_is_remembered_is_data_and_nothing_else(node, what):
     with pytest.raises(FileFormatError, match=what):
-        remember([], {"robot": node}, "policy.zip")
+        remember([], {"robot": node}, "policy.onnx")
 
 
 @pytest.mark.parametrize("value", ["${oc.env:HOME}", [1], object()])
 def test_a_remembered_value_is_a_number_or_a_text(value):
     with pytest.raises(FileFormatError, match="a number or a text is needed"):
-        remember([], {"period": value}, "policy.zip")
+        remember([], {"period": value}, "policy.onnx")
 
 
 @pytest.mark.parametrize(
@@ -164,6 +164,34 @@ def test_a_run_tells_what_it_was_started_with(tmp_path):
     record.write_text("a: [")
     with pytest.raises(FileFormatError, match="cannot be read"):
         of_run(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "task=../../evil",
+        "algo=/tmp/evil",
+        "+experiment@_global_=evil",
+        "algo@task=ppo",
+        "hydra.callbacks.evil._target_=evil.run",
+        "+hydra.searchpath=[file:///tmp]",
+        "hydra/launcher=evil",
+        "seed=${oc.env:HOME}",
+        "--config-dir=/tmp",
+        "algo/../../evil=x",
+    ],
+)
+def test_what_a_runs_folder_says_of_its_start_is_settings_and_nothing_else(tmp_path, override):
+    (tmp_path / ".hydra").mkdir()
+    (tmp_path / ".hydra" / "overrides.yaml").write_text(yaml.safe_dump(["steps=10", override]))
+    with pytest.raises(FileFormatError, match=r"is more than a setting|interpolation"):
+        of_run(tmp_path)
+
+
+def test_options_of_an_environment_of_ones_own_are_remembered():
+    words = remember(["env_options.g=8.0"], {"env": "Pendulum-v1", "env_options": {"g": 9.0, "a": [1]}}, "x.onnx")
+    config = composed([*words, "policy=x.onnx"], "evaluate")
+    assert (config.env, config.env_options) == ("Pendulum-v1", {"g": 8.0, "a": [1]})
 
 
 def test_a_folder_that_is_no_run_is_refused_with_a_hint(tmp_path):

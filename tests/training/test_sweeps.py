@@ -57,7 +57,7 @@ def test_a_search_goes_on_where_it_was_killed(verb, tiny, tmp_path):
     slow += "sys.argv[0] = 'pliant train'; train.main()"
     process = subprocess.Popen([sys.executable, "-c", slow, *common], cwd=tmp_path, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 90
-    while not (tmp_path / "sweep" / "1" / "policy.zip").is_file():
+    while not (tmp_path / "sweep" / "1" / "policy.onnx").is_file():
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.1)

@@ -5,7 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from pliant.controllers.policies import SB3Policy, load_policy, made_for
+from pliant.controllers.policies import OnnxPolicy, load_policy, made_for
+from pliant.controllers.policies.onnx import read_onnx_label
 from pliant.training.evaluation import HELD_OUT
 from pliant.training.run_settings import resumed
 
@@ -39,7 +40,7 @@ def test_a_run_folder_holds_what_was_learned_and_how(verb, tiny, tmp_path, algor
     assert environment.keys() == {"robot", "task", "period"}
     assert (environment["task"]["duration"], environment["robot"]["law"]) == (0.3, "qbmove")
     assert made_for(run)["steps"] == metrics["best"]["steps"]
-    policy = SB3Policy.load(run / "policy.zip")
+    policy = OnnxPolicy.load(run / "policy.onnx")
     assert policy.info.actions[0].name == "joint/equilibrium"
     assert load_policy(run, policy.info)(np.zeros(len(policy.info.observations))).shape == (2,)
     assert list((run / "tensorboard").glob("events*"))
@@ -74,7 +75,16 @@ def test_the_normaliser_can_be_left_out(verb, tiny, tmp_path):
     options = ("normalise.observation=false", "normalise.reward=false", "steps=64", "hydra.run.dir=run")
     status, _, err = verb("train", *tiny["ppo"], *options)
     assert status == 0, err
-    assert SB3Policy.load(tmp_path / "run" / "policy.zip").normalisation is None
+    assert read_onnx_label(tmp_path / "run" / "policy.onnx")["normalisation"] is None
+
+
+def test_nothing_is_learned_by_a_network_that_no_file_can_hold(verb, tiny, tmp_path):
+    layer = {"_target_": "hydra.utils.get_class", "path": "torch.nn.Softshrink"}
+    setting = "+algo.policy_kwargs.activation_fn={" + ",".join(f"{k}:{v}" for k, v in layer.items()) + "}"
+    status, _, err = verb("train", *tiny["ppo"], "steps=64", "hydra.run.dir=run", setting)
+    assert status == 2
+    assert "a layer 'Softshrink', which cannot be exported" in err
+    assert not list((tmp_path / "run").glob("checkpoints/*"))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +137,7 @@ def test_a_place_that_cannot_be_written_is_explained(verb, tiny, tmp_path):
     (tmp_path / "file").touch()
     status, _, err = verb("train", *tiny["ppo"], "hydra.run.dir=file/run")
     assert status == 2
-    assert "cannot be written" in err
+    assert "cannot write in the folder" in err
 
 
 def test_a_learning_that_diverges_says_so(verb, tiny, monkeypatch, tmp_path):

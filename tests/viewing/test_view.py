@@ -5,19 +5,23 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
 import pytest
 from hydra import compose, initialize_config_module
+from omegaconf import OmegaConf
 
 import pliant.envs
 from pliant.conf.build import build
 from pliant.envs.models.arm2 import arm2
+from pliant.envs.rendering import RenderingError
 from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import ConfigurationError, PliantError, UnknownNameError
 from pliant.experiments.reproduction import experiment_names
 from pliant.experiments.step import StepResponse
+from pliant.scripts import view
 from pliant.scripts.view import chosen_motion, job, named_subject
 from pliant.viewing.motions import LoopedMovement, demonstration, demonstration_movement
 from pliant.viewing.screens import Controls, free_camera, watch
@@ -108,6 +112,24 @@ def test_a_window_without_a_display_names_the_ways_out(pliant):
     assert "viewer=offscreen" in done.stderr
 
 
+def test_a_film_that_is_not_named_takes_the_place_of_no_other(tmp_path, monkeypatch):
+    """And leaves nothing behind where it fails."""
+    monkeypatch.chdir(tmp_path)
+    config = OmegaConf.create({"film": None, "duration": 1.0, "width": 64, "height": 48, "speed": 1.0})
+    written = lambda motion, path, controls, **_: path.write_bytes(b"film") and path  # noqa: E731
+    monkeypatch.setattr(view, "film_motion", written)
+    motion = SimpleNamespace(duration=1.0)
+    assert [view.film(motion, config, None).name for _ in range(2)] == ["motion.webp", "motion_2.webp"]
+
+    def failing(*_, **__):
+        raise RenderingError("no OpenGL")
+
+    monkeypatch.setattr(view, "film_motion", failing)
+    with pytest.raises(RenderingError):
+        view.film(motion, config, None)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["motion.webp", "motion_2.webp"]
+
+
 def test_a_film_is_written_and_its_gauges_are_seen(pliant, tmp_path):
     small = ("viewer=offscreen", "duration=0.4", "width=96", "height=72")
     done = pliant("view", "rig1", *small, **NO_DISPLAY, MUJOCO_GL="egl")
@@ -172,6 +194,7 @@ def test_a_robot_beside_an_experiment_is_refused_because_it_would_change_nothing
 FILMS = """
 import numpy as np
 from hydra import compose, initialize_config_module
+from omegaconf import OmegaConf
 from PIL import Image
 from pliant.envs.rendering import RenderingError
 from pliant.experiments.reproduction import experiment_names

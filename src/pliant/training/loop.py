@@ -21,9 +21,10 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from pliant.command_line import Interruption
 from pliant.controllers.feedforward import software_versions
+from pliant.controllers.policies import compare_onnx, onnx_content
 from pliant.errors import ConfigurationError, OutOfBoundsError, unknown_name
 from pliant.files import plain, write_bytes
-from pliant.training.checkpoints import read_checkpoint, write_checkpoint
+from pliant.training.checkpoints import Checkpoints, read_checkpoint
 from pliant.training.environments import make_environment, policy_info, vector_environments
 from pliant.training.evaluation import TRAINING_CHECKS, run_together
 from pliant.training.learner import Learner
@@ -31,7 +32,7 @@ from pliant.training.loggers import make_logger
 from pliant.training.run_settings import environment_settings
 from pliant.training.statistics import summary
 
-POLICY = "policy.zip"
+POLICY = "policy.onnx"
 """The best policy of a run, in its folder."""
 
 _OBJECTIVES = ("reward_mean", "success_rate", "length_mean")
@@ -77,7 +78,8 @@ class Training:
             console: where it is told how far the run is.
 
         Raises:
-            PliantError: a setting is wrong, a package is missing, or the checkpoint does not fit.
+            PliantError: a setting is wrong, a package is missing, the checkpoint does not fit, or the network has
+                a layer that no policy's file can have.
         """
         if config.objective not in _OBJECTIVES:
             raise unknown_name("objective", config.objective, _OBJECTIVES)
@@ -90,6 +92,8 @@ class Training:
         learner = Learner(config, info)
         checks = vector_environments(config, int(config.evaluation.episodes))
         training = cls(learner, checks, config, folder, console, _origin(config))
+        fresh = learner.policy(training.origin)
+        compare_onnx(fresh, onnx_content(fresh))  # whether it can be written, before anything is learned
         if checkpoint is not None:
             training.go_on(learner.restore(checkpoint), checkpoint.best)
             console.print(f"going on from step {learner.steps:,} of {config.resume}")
@@ -106,6 +110,7 @@ class Training:
                 )
         if int(self.config.checkpoint.keep) < 1:
             raise OutOfBoundsError(f"checkpoint.keep is {self.config.checkpoint.keep}; at least 1 is needed.")
+        self._checkpoints = Checkpoints(self.folder, int(self.config.checkpoint.keep))
 
     def go_on(self, progress: Mapping[str, Any], best_file: bytes | None) -> None:
         """Take over what an earlier run has come to; see `Learner.restore`."""
@@ -162,7 +167,8 @@ class Training:
         better = self.best is None or _rank(found) > _rank(self.best)
         if better:
             self.best = found
-            self.best_file = policy.save(self.folder / POLICY).read_bytes()
+            self.best_file = onnx_content(policy)
+            write_bytes(self.folder / POLICY, self.best_file)
         mark = "[green]best[/]" if better else ""
         self.console.print(
             f"{steps:10,}  {found['success_rate']:8.0%}  {found['reward_mean']:9.2f} "
@@ -176,7 +182,7 @@ class Training:
             return
         progress = {"evaluations": self.evaluations, "best": self.best, "seconds": self.seconds}
         checkpoint = self.learner.checkpoint(progress, self.best_file)
-        write_checkpoint(self.folder, checkpoint, int(self.config.checkpoint.keep))
+        self._checkpoints.write(checkpoint)
         self.saved = self.learner.steps
 
     def close(self) -> None:

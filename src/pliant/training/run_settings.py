@@ -12,8 +12,8 @@ from typing import Any
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from pliant.conf.build import NAMED
-from pliant.conf.nodes import add_node
+from pliant.conf.build import NAMED, check_module
+from pliant.conf.nodes import add_node, check_plain
 from pliant.controllers.policies import made_for, period_of
 from pliant.envs.description import file_settings, is_file
 from pliant.errors import ConfigurationError, FileFormatError, MissingFileError
@@ -23,8 +23,20 @@ _HYDRA = Path(".hydra")
 _OVERRIDES, _COMPOSED = _HYDRA / "overrides.yaml", _HYDRA / "config.yaml"
 _NODES = ("robot", "task", "randomisation")
 """Nodes of a run that are remembered whole."""
+_GROUPS = (*_NODES, "algo")
+"""Settings of a training that are chosen by the name of a file."""
 ENVIRONMENT = ("robot", "task", "env", "env_options", "period")
 """Settings that make an environment."""
+_KINDS: Mapping[str, Any] = {
+    "robot": Mapping,
+    "task": Mapping,
+    "env": str,
+    "env_options": Mapping,
+    "period": int | float,
+}
+_WANTED = {Mapping: "settings by name are", str: "the id of an environment is", int | float: "a number is"}
+_OVERRIDE = re.compile(r"(?:\+\+?|~)?(?!hydra\b)[A-Za-z_]\w*(?:\.[\w*]+)*(?:=(?P<value>.*))?", re.DOTALL)
+"""An override that a run may remember: of a setting, not of Hydra's own, and no package or folder of files."""
 _REMEMBERED = "remembered"
 _OLD = {
     r"env=arm2": "robot=arm2",
@@ -95,7 +107,7 @@ def remember(arguments: Sequence[str], remembered: Mapping[str, Any], origin: st
     words = list(arguments)
     for key, value in remembered.items():
         if isinstance(value, Mapping):
-            words = add_node(words, key, _REMEMBERED, value, origin)
+            words = add_node(words, key, _REMEMBERED, value, origin, default=key in _NODES)
         elif not any(_covers(_key(word), key) for word in words):
             words.insert(0, f"{key}={_literal(value, f'{origin}: {key}')}")
     chosen = [word for word in words if word.partition("=")[2] == _REMEMBERED]
@@ -132,7 +144,20 @@ def of_run(folder: Path) -> tuple[dict[str, Any], list[str]]:
         raise FileFormatError(f"{file} does not hold a list of overrides.")
     nodes = nodes_of_run(folder)
     others = [str(o) for o in overrides if not any(_covers(node, _key(str(o))) for node in nodes)]
+    for override in others:
+        _check_override(override, file)
     return nodes, others
+
+
+def _check_override(override: str, file: Path) -> None:
+    """Raise `FileFormatError` where an override would choose a file by its path, or anything of Hydra's own."""
+    check_plain(override, str(file))
+    form = _OVERRIDE.fullmatch(override)
+    if form is None or (_key(override) in _GROUPS and not re.fullmatch(r"\w+", form["value"] or "")):
+        raise FileFormatError(
+            f"{file}: {override!r} is more than a setting of the run; only settings (task.hold=0.5) and choices "
+            "by name (algo=sac) are data."
+        )
 
 
 def nodes_of_run(folder: Path) -> dict[str, Any]:
@@ -151,11 +176,9 @@ def nodes_of_run(folder: Path) -> dict[str, Any]:
 
 
 def _loaded(file: Path) -> Any:
-    import yaml
-
     try:
         return OmegaConf.to_container(OmegaConf.load(file))
-    except (OSError, ValueError, yaml.YAMLError, OmegaConfBaseException) as error:
+    except Exception as error:  # YAML and OmegaConf fail in ways of their own
         raise FileFormatError(f"{file} cannot be read: {' '.join(str(error).split())}.") from error
 
 
@@ -203,7 +226,7 @@ def named_policy(arguments: Sequence[str]) -> list[str]:
         return words
     swept = {"--multirun", "-m"} & set(words)
     policies = [name for name in policy.split(",") if name not in WITHOUT_FILE] if swept else [policy]
-    made = [_environment(name, ENVIRONMENT) for name in policies]
+    made = [_environment(name, ENVIRONMENT, words) for name in policies]
     if any(own != made[0] for own in made):
         raise ConfigurationError(
             f"the policies {policy} were learned in different environments; run each by itself."
@@ -219,14 +242,19 @@ def deployed_policy(arguments: Sequence[str]) -> list[str]:
     policy = value_of(arguments, "policy")
     if policy is None:
         return list(arguments)
-    made = _environment(policy, ("robot", "task"))
+    made = _environment(policy, ("robot", "task"), arguments)
     words = remember(arguments, made, policy)
     given = value_of(words, "robot.period")
     return words if given is not None else [f"robot.period={period_of(policy)!r}", *words]
 
 
-def _environment(policy: str, names: Sequence[str]) -> dict[str, Any]:
-    """The settings of the environment that a policy was learned in, those of some names."""
+def _environment(policy: str, names: Sequence[str], arguments: Sequence[str]) -> dict[str, Any]:
+    """The settings of the environment that a policy was learned in, those of some names.
+
+    Raises:
+        FileFormatError: they are of other kinds than a run writes, such as paths in place of settings.
+        ConfigurationError: it is one of a module that is not trusted, and not given on the command line.
+    """
     if Path(policy).suffix == ".npz" or (Path(policy) / "feedforward.npz").is_file():
         folder = Path(policy) if Path(policy).is_dir() else Path(policy).parent
         return {"robot": node} if (node := nodes_of_run(folder).get("robot")) else {}
@@ -235,7 +263,16 @@ def _environment(policy: str, names: Sequence[str]) -> dict[str, Any]:
         raise FileFormatError(
             f"policy {policy}: the environment it names is a {type(environment).__name__}, not settings by name."
         )
-    return {name: environment[name] for name in names if name in environment}
+    found = {name: environment[name] for name in names if environment.get(name) is not None}
+    for name, value in found.items():
+        if not isinstance(value, _KINDS[name]) or isinstance(value, bool):
+            raise FileFormatError(
+                f"policy {policy}: {name} of its environment is {value!r}; {_WANTED[_KINDS[name]]} needed."
+            )
+    env = found.get("env", "")
+    if ":" in env and value_of(arguments, "env") != env:
+        check_module(env, f"policy {policy}")
+    return found
 
 
 def environment_settings(config: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from pliant.errors import require_extra
+from pliant.errors import FileFormatError, require_extra
 from pliant.files import write_bytes, write_json
 
 
@@ -25,14 +25,18 @@ class Job(NamedTuple):
 
 
 def collect(folder: Path) -> list[Job]:
-    """The jobs of a sweep, in order."""
+    """The jobs of a sweep, in order. Raises `FileFormatError` where one of their files is damaged."""
     found = []
     jobs = [path for path in folder.iterdir() if (path / ".hydra" / "overrides.yaml").is_file()]
     for job in sorted(jobs, key=lambda path: (len(path.name), path.name)):
-        overrides: Any = OmegaConf.to_container(OmegaConf.load(job / ".hydra" / "overrides.yaml"))
-        pairs = {key: value for key, _, value in (str(override).partition("=") for override in overrides)}
         metrics = job / "metrics.json"
-        found.append(Job(job.name, pairs, json.loads(metrics.read_text()) if metrics.is_file() else {}))
+        try:
+            overrides: Any = OmegaConf.to_container(OmegaConf.load(job / ".hydra" / "overrides.yaml"))
+            numbers = dict(json.loads(metrics.read_text("utf-8"))) if metrics.is_file() else {}
+        except Exception as error:  # YAML and OmegaConf fail in ways of their own
+            raise FileFormatError(f"the job {job} cannot be read: {' '.join(str(error).split())}.") from error
+        pairs = {key: value for key, _, value in (str(override).partition("=") for override in overrides)}
+        found.append(Job(job.name, pairs, numbers))
     return found
 
 

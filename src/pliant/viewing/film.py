@@ -1,5 +1,6 @@
 """Films of a simulation, in the format that the file's name asks for."""
 
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -81,15 +82,16 @@ def _mp4(path: Path, frames: Frames, rate: float) -> Path:
     ffmpeg = require_extra("imageio_ffmpeg", "video", "a film in .mp4")
     ensure_folder(path.parent)
     height, width = (size - size % 2 for size in frames[0].shape[:2])
-    temporary = path.with_name(f".{path.name}")
-    writer: Any = ffmpeg.write_frames(
-        str(temporary), (width, height), fps=rate, codec="libx264", macro_block_size=2, output_params=["-f", "mp4"]
-    )
-    writer.send(None)
-    for frame in frames:
-        writer.send(np.ascontiguousarray(frame[:height, :width]))
-    writer.close()
-    temporary.replace(path)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+        temporary = Path(folder) / path.name
+        writer: Any = ffmpeg.write_frames(
+            str(temporary), (width, height), fps=rate, codec="libx264", macro_block_size=2
+        )
+        writer.send(None)
+        for frame in frames:
+            writer.send(np.ascontiguousarray(frame[:height, :width]))
+        writer.close()
+        temporary.replace(path)
     return path
 
 

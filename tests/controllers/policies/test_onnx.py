@@ -8,7 +8,8 @@ import pytest
 
 from pliant.controllers.policies import OnnxPolicy, SB3Policy, export_onnx, load_policy, made_for
 from pliant.controllers.policies import onnx as onnx_module
-from pliant.errors import ConfigurationError, FileFormatError, MismatchError, MissingExtraError
+from pliant.errors import ConfigurationError, FileFormatError, MismatchError, MissingExtraError, MissingFileError
+from pliant.files import sealed
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -125,34 +126,56 @@ def test_where_it_comes_from_goes_with_it(exported):
 
 
 def test_files_that_are_no_policy_are_refused(exported, info, tmp_path):
-    (tmp_path / "garbage.onnx").write_bytes(b"not a graph")
-    with pytest.raises(FileFormatError, match="damaged or not an ONNX file"):
-        load_policy(tmp_path / "garbage.onnx", info)
-    (tmp_path / "half.onnx").write_bytes(exported.read_bytes()[:500])
-    with pytest.raises(FileFormatError, match="damaged or not an ONNX file"):
-        load_policy(tmp_path / "half.onnx", info)
+    whole = exported.read_bytes()
+    for content in (b"", b"not a graph", whole[:500], whole[:-1], whole + b"0"):
+        (tmp_path / "bad.onnx").write_bytes(content)
+        with pytest.raises(FileFormatError, match=r"bad\.onnx is damaged"):
+            load_policy(tmp_path / "bad.onnx", info)
+    (tmp_path / "bad.onnx").write_bytes(sealed(b"no graph" + 64 * b"0"))
+    with pytest.raises(FileFormatError, match="not an ONNX file"):
+        load_policy(tmp_path / "bad.onnx", info)
+    with pytest.raises(MissingFileError, match=r"policy .*nowhere\.onnx does not exist"):
+        load_policy(tmp_path / "nowhere.onnx", info)
+
+
+def relabelled(path, metadata):
+    """Put other metadata into a file, and a checksum that is right."""
+    import onnx
+
+    model = onnx.load(path)
+    del model.metadata_props[:]
+    entries = [("sha256", "0" * 64)] if metadata is None else [("pliant", metadata), ("sha256", "0" * 64)]
+    for key, value in entries:
+        entry = model.metadata_props.add()
+        entry.key, entry.value = key, value
+    path.write_bytes(sealed(model.SerializeToString()))
 
 
 @pytest.mark.parametrize(
     ("metadata", "message"),
     [
-        (None, "without the metadata 'pliant'.*pliant export"),
+        (None, "without the metadata 'pliant'"),
         ("{", "lacks or garbles"),
+        ("[1]", "lacks or garbles"),
         ('{"format": 7}', "of format 7"),
-        ('{"format": 1}', "lacks 'NoneType'"),
+        ('{"format": 2}', "lacks 'NoneType'"),
     ],
 )
 def test_a_graph_without_its_label_is_refused(exported, info, metadata, message):
-    import onnx
-
-    model = onnx.load(exported)
-    del model.metadata_props[:]
-    if metadata is not None:
-        entry = model.metadata_props.add()
-        entry.key, entry.value = "pliant", metadata
-    onnx.save(model, exported)
+    relabelled(exported, metadata)
     with pytest.raises(FileFormatError, match=message):
         load_policy(exported, info)
+
+
+def test_a_graph_that_is_not_what_its_label_says_is_refused(policy, exported, info):
+    label = {"format": 2, "info": replace(info, observations=info.observations[:4]).to_json()}
+    relabelled(exported, json.dumps(label))
+    with pytest.raises(FileFormatError, match="its graph does not run"):
+        OnnxPolicy.load(exported)
+    label = {"format": 2, "info": replace(info, actions=info.actions[:1]).to_json()}
+    relabelled(exported, json.dumps(label))
+    with pytest.raises(FileFormatError, match="gives actions of shape"):
+        OnnxPolicy.load(exported)
 
 
 def test_without_onnxruntime_the_extra_is_named(exported, monkeypatch):
