@@ -15,7 +15,7 @@ from pliant.deployment.policy import prepare_policy
 from pliant.errors import ConfigurationError
 from pliant.hardware.recording import Recorder
 from pliant.hardware.safety import SafeRobot
-from pliant.hardware.stopping import StopKey
+from pliant.hardware.stopping import Interrupts, StopKey
 from pliant.training.run_settings import deployed_policy, learned_in, settings
 
 
@@ -47,7 +47,8 @@ def job(config: DictConfig) -> dict[str, Any]:
             try:
                 deployment.run(recorder, console)
             finally:
-                numbers, report = deployment.finish(folder, console)
+                with Interrupts() as signals, signals.deferred():
+                    numbers, report = deployment.finish(folder, console)
     command_line.show_report(report, console, browse=config.report.open)
     if deployment.reason == "interrupted":
         raise SystemExit(130)

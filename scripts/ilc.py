@@ -9,6 +9,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from pliant import command_line
+from pliant.controllers import StopReason
 from pliant.experiments.ilc_report import write_report
 from pliant.experiments.ilc_run import learn_motion
 from pliant.files import write_json
@@ -32,6 +33,9 @@ def job(config: DictConfig) -> dict[str, Any]:
         )
     wall, physics = metrics["wall_seconds"], metrics["physics_seconds"]
     console.print(f"learned in {wall:.2f} s, of which physics {physics:.2f} s; results in {folder}")
+    if learned.reason is StopReason.INTERRUPTED:
+        n, most = len(learned.history), config.learning.max_iterations
+        raise KeyboardInterrupt(f"{n} of {most} trials; go on with: pliant ilc learning.resume={folder}")
     command_line.show_report(report, console, browse=config.report.open)
     return metrics
 

@@ -81,6 +81,9 @@ def job(config: DictConfig) -> None:
             write_docs(Path(config.docs), results)
     show(results, console)
     console.print(f"results in {folder}; report: {report}", soft_wrap=True)
+    missing = [name for name in experiments if name not in failures and name not in {r.name for r in results}]
+    if missing:
+        raise KeyboardInterrupt(f"not run: {', '.join(missing)}; {folder} has the others.")
     if config.report.open:
         webbrowser.open(report.resolve().as_uri())
     if failures:

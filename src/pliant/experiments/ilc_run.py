@@ -1,7 +1,7 @@
 """A run of `pliant ilc`: a motion learned by iterative learning control on a simulated robot."""
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from pliant.conf.build import build
-from pliant.controllers import FeedForward, IterativeLearning, Learned, Motion, desired_motion
+from pliant.controllers import FeedForward, IterativeLearning, Learned, Motion, StopReason, desired_motion
 from pliant.controllers.trial import JointTrials
 from pliant.envs.description import RobotDescription, described
 from pliant.envs.robustness import Perturbation, replay
@@ -53,6 +53,7 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
     stops = link_ranges(robot.compiled)
     motion = desired_motion(build(config.trajectory, "trajectory"), robot.info, ranges=stops)
     options = config.learning
+    perturbation: Perturbation = build(config.robustness, "robustness")
     with robot:
         trials = _TimedTrials(robot, options.columns)
         begin = trial_start(robot.compiled, motion.position[0], trials.columns)
@@ -94,7 +95,8 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
         "simulated_seconds": float(motion.time[-1] * len(learned.history)),
     }
     start = time.perf_counter()
-    perturbation = build(config.robustness, "robustness")
+    if learned.reason is StopReason.INTERRUPTED:
+        perturbation = replace(perturbation, robots=0)
     metrics["robustness"] = _robustness(perturbation, description, command, motion.position, begin)
     metrics["robustness_seconds"] = time.perf_counter() - start
     return LearnedMotion(robot, motion, learned, begin, metrics)
@@ -126,6 +128,8 @@ def _learn(learning: IterativeLearning, state: Path, console: Console) -> Learne
                 highlight=False,
             )
     except KeyboardInterrupt:
+        if not learning.history:
+            raise
         console.print("interrupted: keeping the best so far")
     return learning.result
 

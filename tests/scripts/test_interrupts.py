@@ -1,0 +1,162 @@
+"""Ctrl-C: every verb stops, keeps what is whole, says what is missing and ends with status 130.
+
+Where Ctrl-C is the usual end (`emulate`, `view`), the tests of these verbs send it and expect status 0; those of
+`deploy` are with its other ends.
+"""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+WATCHED = """
+import functools, importlib, sys, time
+verb, place, wait, *arguments = sys.argv[1:]
+module, _, name = place.rpartition(".")
+from pliant.scripts import main
+def watched(module, name):
+    owner = importlib.import_module(module)
+    original = getattr(owner, name)
+    @functools.wraps(original)
+    def call(*args, **options):
+        if wait == "before":
+            print("BEGUN", flush=True)
+            time.sleep(60)
+        result = original(*args, **options)
+        print("BEGUN", flush=True)
+        return result
+    setattr(owner, name, call)
+watched(module, name)
+sys.exit(main.main([verb, *arguments]))
+"""
+"""A verb that prints BEGUN when a function is called or, waiting there, before it is."""
+
+
+@pytest.fixture
+def interrupted(tmp_path):
+    """Runs `pliant`, sends SIGINT when a line has come, and returns status, output and error output."""
+
+    def run(command, text):
+        process = subprocess.Popen(
+            [sys.executable, *command],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            lines = []
+            for line in process.stdout:
+                lines.append(line)
+                if text in line:
+                    break
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=120)
+        finally:
+            process.kill()
+        assert "Traceback" not in err
+        assert "Exception ignored" not in err
+        return process.returncode, "".join(lines) + out, err
+
+    return run
+
+
+def verb(*arguments):
+    return ["-m", "pliant.scripts.main", *arguments]
+
+
+def watched(name, place, *arguments, wait="after"):
+    return ["-c", WATCHED, name, place, wait, *arguments]
+
+
+LEARNING = ("trajectory.duration=2.0", "learning.tolerance=1e-9", "learning.max_iterations=1000", "ilc.decay=1e6")
+
+
+def test_while_it_imports_nothing_is_said(interrupted):
+    status, _, err = interrupted(watched("ilc", "importlib.import_module", wait="before"), "BEGUN")
+    assert (status, err) == (130, "")
+
+
+def test_learning_keeps_the_best_trial_and_can_go_on(interrupted, tmp_path):
+    status, _, err = interrupted(verb("ilc", *LEARNING, "hydra.run.dir=out"), "    2  ")
+    assert status == 130
+    assert "of 1000 trials; go on with: pliant ilc learning.resume=" in err
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert metrics["reason"] == "interrupted"
+    assert metrics["converged"] is False
+    assert (tmp_path / "out" / "feedforward.npz").is_file()
+
+
+def test_a_sweep_ends_as_a_whole(interrupted, tmp_path):
+    status, _, err = interrupted(
+        verb("ilc", "--multirun", *LEARNING, "ilc.gain=0.1,0.2,0.3", "hydra.sweep.dir=out"), "    2  "
+    )
+    assert status == 130
+    assert "the sweep ends here; what is whole: pliant sweep out" in err
+    assert (tmp_path / "out" / "0" / "metrics.json").is_file()
+    assert not (tmp_path / "out" / "1").exists()
+
+
+def test_reproducing_an_experiment_that_is_cut_short_has_no_result(interrupted, tmp_path):
+    place = "pliant.experiments.ilc.replay"
+    status, out, err = interrupted(
+        watched("reproduce", place, "experiment=two_link,ilc", "hydra.run.dir=out", wait="before"), "BEGUN"
+    )
+    assert status == 130
+    assert "not run: ilc; " in err
+    assert "agree" not in out.partition("BEGUN")[2].partition("Reproduced")[0]
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert "two_link" in json.dumps(metrics)
+    assert not (tmp_path / "out" / "ilc").exists()
+
+
+def test_a_learning_trial_of_an_experiment_passes_it_on(interrupted):
+    place = "pliant.experiments.ilc.JointTrials"
+    status, out, err = interrupted(watched("reproduce", place, "experiment=ilc", "hydra.run.dir=out"), "BEGUN")
+    assert (status, err) == (130, "pliant: interrupted\n")
+    assert "agree" not in out
+
+
+def test_evaluation_keeps_the_episodes_that_are_whole(interrupted, tmp_path):
+    place = "pliant.training.evaluation.run_episode"
+    arguments = ("policy=zero", "robot=rig1", "episodes=1000000", "robots=1000000", "hydra.run.dir=out")
+    status, _, err = interrupted(watched("evaluate", place, *arguments), "BEGUN")
+    assert status == 130
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert metrics["completed"] is False
+    assert metrics["episodes"] >= 1
+    assert f"only {metrics['episodes']} of 1000000 as built, 0 of 1000000 randomised" in err
+
+
+def test_playing_tells_how_far_it_came(interrupted):
+    place = "pliant.scripts.play.run_episode"
+    status, _, err = interrupted(watched("play", place, "zero", "robot=rig1", "episodes=1000000"), "BEGUN")
+    assert status == 130
+    assert "of 1000000 episodes" in err
+
+
+def test_training_saves_and_says_how_to_go_on(interrupted, tiny, tmp_path):
+    pytest.importorskip("stable_baselines3")
+    status, out, err = interrupted(verb("train", *tiny["ppo"], "steps=1e9", "hydra.run.dir=out"), " 0  ")
+    assert status == 130, err
+    assert "go on with: pliant train resume=" in out
+    assert any((tmp_path / "out" / "checkpoints").glob("*.zip"))
+    assert json.loads((tmp_path / "out" / "metrics.json").read_text())["reason"] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "arguments"),
+    [
+        ("sweep", "pliant.scripts.sweep.collect", ["."]),
+        ("identify", "pliant.scripts.identify.load_recordings", ["recordings=."]),
+        ("list", "pliant.actuators.law_names", ["laws"]),
+        ("export", "pliant.scripts.export.policy_file", ["x.zip"]),
+        ("bus", "pliant.scripts.bus.Bus", ["scan", "port=x"]),
+        ("robot", "pliant.scripts.robot.describe", ["arm2"]),
+    ],
+)
+def test_verbs_that_have_nothing_to_keep_end_at_once(interrupted, name, place, arguments):
+    status, out, err = interrupted(watched(name, place, *arguments, wait="before"), "BEGUN")
+    assert (status, err) == (130, "pliant: interrupted\n"), out
