@@ -215,6 +215,7 @@ def deployed(live, file, tmp_path):
 MOTORS = (1, 2, 3, 4)
 
 
+@pytest.mark.real_time
 def test_kill_9_leaves_the_servos_stopped_by_their_watchdog_in_the_set_time(live, deployed):
     assert [live.register(i, "bus_watchdog") for i in MOTORS] == [10] * 4, "0.2 s"
     os.kill(deployed.pid, signal.SIGKILL)
@@ -228,6 +229,7 @@ def test_kill_9_leaves_the_servos_stopped_by_their_watchdog_in_the_set_time(live
     assert [live.register(i, "present_position") for i in MOTORS] == pytest.approx(before, abs=2)
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(
     ("number", "status"),
     [
