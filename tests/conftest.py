@@ -8,12 +8,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-for _library in (
-    "OMP",
-    "OPENBLAS",
-    "MKL",
-    "NUMBA",
-):  # before they are imported: as many processes as CPUs run tests
+# Before they are imported: there are as many processes as CPUs already.
+for _library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 hypothesis.settings.register_profile("ordinary", derandomize=True, deadline=None)
@@ -35,7 +31,7 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    """Skip a test of real time that failed while this machine had no time for it, with the numbers that show it."""
+    """Skip a test of real time that failed while this machine had no time for it, with numbers that show it."""
     return (yield from _given_time(item))
 
 
@@ -50,9 +46,10 @@ def _given_time(item):
         late = _lateness()
         if late < _BUSY and share < _BUSY_SHARE:
             raise
+        what = (str(error).splitlines() or [""])[0][:100]
         pytest.skip(
-            f"this machine was too busy: the test waited for a CPU in {share:.0%} of its time, and a sleep of 1 ms "
-            f"ended {1e3 * late:.0f} ms late ({type(error).__name__}: {str(error).splitlines()[0][:100]})"
+            f"this machine was too busy: the test waited for a CPU in {share:.0%} of its time, a sleep of 1 ms "
+            f"ended {1e3 * late:.0f} ms late ({type(error).__name__}: {what})"
         )
 
 

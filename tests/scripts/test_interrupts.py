@@ -1,7 +1,7 @@
 """Ctrl-C: every verb stops, keeps what is whole, says what is missing and ends with status 130.
 
 Where Ctrl-C is the usual end (`emulate`, `view`), the tests of these verbs send it and expect status 0; those of
-`deploy` are with its other ends.
+`deploy` are with its other ends, that of `ilc` with its other tests.
 """
 
 import json
@@ -78,16 +78,6 @@ LEARNING = ("trajectory.duration=2.0", "learning.tolerance=1e-9", "learning.max_
 def test_while_it_imports_nothing_is_said(interrupted):
     status, _, err = interrupted(watched("ilc", "importlib.import_module", wait="before"), "BEGUN")
     assert (status, err) == (130, "")
-
-
-def test_learning_keeps_the_best_trial_and_can_go_on(interrupted, tmp_path):
-    status, _, err = interrupted(verb("ilc", *LEARNING, "hydra.run.dir=out"), "    2  ")
-    assert status == 130
-    assert "of 1000 trials; go on with: pliant ilc learning.resume=" in err
-    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
-    assert metrics["reason"] == "interrupted"
-    assert metrics["converged"] is False
-    assert (tmp_path / "out" / "feedforward.npz").is_file()
 
 
 def test_a_sweep_ends_as_a_whole(interrupted, tmp_path):
