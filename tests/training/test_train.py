@@ -1,7 +1,7 @@
 import csv
 import json
-import time
 import sys
+import time
 
 import numpy as np
 import pytest
