@@ -62,6 +62,15 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "width": (16, 4096),
     "height": (16, 4096),
     "robot.period": (1e-5, 10.0),
+    "experiment.duration": (1e-3, 1e5),
+    "experiment.wide_duration": (1e-3, 1e5),
+    "experiment.hold": (0.0, 1e5),
+    "experiment.move": (1e-3, 1e5),
+    "experiment.lap": (1e-3, 1e5),
+    "experiment.at": (0.0, 1e5),
+    "experiment.periods": (1, 10_000),
+    "experiment.timestep": (1e-7, 1.0),
+    "experiment.period": (1e-5, 10.0),
     "algo.gamma": (0.0, 1.0),
     "algo.gae_lambda": (0.0, 1.0),
     "algo.tau": (0.0, 1.0),
@@ -102,14 +111,14 @@ _TEXTS = {
     "film",
     "recordings",
     "model",
+    "robot.law",
 }
 """Texts and names of files; null where their default is."""
 _YES_OR_NO = {"window"}
 """Yes, no or null."""
 _LISTS = {"learning.columns"}
 """Lists, or null."""
-_SINGLE = {*_TEXTS, *_YES_OR_NO, "seed", "duration"}
-"""What is never a list nor settings by name, also where the default is null."""
+_SINGLE = {*_TEXTS, *_YES_OR_NO}
 _AUTOMATIC = {"algo.ent_coef"}
 """Numbers that may be `auto`, or `auto_0.1`."""
 
@@ -140,13 +149,13 @@ def _checked(key: str, value: Any, usual: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(usual, Mapping):
         yield from _checked_node(key, value, usual)
     elif isinstance(value, Mapping):
-        if (usual is not None and not _built(key)) or isinstance(usual, bool | str) or key in _SINGLE:
+        if (usual is not None and not _built(key)) or isinstance(usual, bool | str) or _single(key, usual):
             raise _wrong(key, value, _kind(usual))
         _all_numbers(key, value)
     elif isinstance(value, list):
         if usual is not None and not isinstance(usual, list) and not _built(key):
             raise _wrong(key, value, _kind(usual))
-        if key in _SINGLE:
+        if _single(key, usual):
             raise _wrong(key, value, "a text" if key in _TEXTS else "a single value")
         example = usual[0] if isinstance(usual, list) and usual else None if isinstance(usual, list) else usual
         if isinstance(usual, bool | str):
@@ -167,8 +176,8 @@ def _checked_node(key: str, value: Any, usual: Mapping[str, Any]) -> Iterator[tu
             _all_numbers(key, value)
             if isinstance(value, str | bool) and "_target_" in usual:
                 raise _wrong(key, value, f"a value or settings by name ({', '.join(map(str, usual))})")
-            if key in _BOUNDS and value is not None:
-                check_bounds(key, value, *_BOUNDS[key])
+            if value is not None and (bounds := _bounds(key)):
+                check_bounds(key, value, *bounds)
             return
         raise _wrong(key, value, f"settings by name ({', '.join(map(str, usual)) or 'NAME: value'})")
     same = value.get("_target_") == usual.get("_target_")
@@ -199,7 +208,7 @@ def _check_value(key: str, value: Any, usual: Any, where: str) -> int | None:
                 raise _wrong(where, value, name)
         if key in _LISTS and where == key:
             raise _wrong(where, value, "a list")
-        if key in _BOUNDS:
+        if _bounds(key):
             _bounded(key, where, value)
         return None
     if isinstance(usual, list):
@@ -209,7 +218,7 @@ def _check_value(key: str, value: Any, usual: Any, where: str) -> int | None:
         if not isinstance(value, bool):
             raise _wrong(where, value, "true or false")
     elif isinstance(usual, str):
-        if key in _BOUNDS and _number(value):
+        if _bounds(key) and _number(value):
             _bounded(key, where, value)
         elif not isinstance(value, str):
             raise _wrong(where, value, "a text")
@@ -231,8 +240,8 @@ def _check_value(key: str, value: Any, usual: Any, where: str) -> int | None:
 def _bounded(key: str, where: str, value: Any) -> None:
     if not _number(value):
         raise _wrong(where, value, "a number")
-    if key in _BOUNDS:
-        check_bounds(where, value, *_BOUNDS[key])
+    if bounds := _bounds(key):
+        check_bounds(where, value, *bounds)
 
 
 def _check_automatic(where: str, value: str) -> None:
@@ -255,6 +264,16 @@ def _all_numbers(key: str, value: Any) -> None:
 def _built(key: str) -> bool:
     """Whether a setting is of a node that a library builds and checks."""
     return any(key == node or key.startswith(f"{node}.") for node in _BUILT)
+
+
+def _single(key: str, usual: Any) -> bool:
+    """Whether a setting, also one whose default is null, is never a list nor settings by name."""
+    return key in _SINGLE or (usual is None and _bounds(key) is not None)
+
+
+def _bounds(key: str) -> tuple[float, float] | None:
+    """Bounds of a number; those of an experiment are the same under `experiments.NAME`."""
+    return _BOUNDS.get(re.sub(r"^experiments\.\w+\.", "experiment.", key))
 
 
 def _number(value: Any) -> bool:

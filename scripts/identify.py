@@ -6,7 +6,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from pliant import command_line
-from pliant.controllers.identification import SOURCE, identify, leave_one_gain_out
+from pliant.controllers.identification import SOURCE, HeldOut, identify, leave_one_gain_out
 from pliant.controllers.pendulum_bench import load_recordings
 from pliant.errors import ConfigurationError
 from pliant.experiments.identification_report import write_report
@@ -32,7 +32,8 @@ def job(config: DictConfig) -> dict[str, Any]:
             highlight=False,
         )
     console.print(f"mean absolute position error {1e3 * result.mae:.1f} mrad")
-    folds, interrupted = (), False
+    folds: tuple[HeldOut, ...] = ()
+    interrupted = False
     try:
         if config.leave_one_gain_out:
             folds = leave_one_gain_out(recordings, str(config.model), **options)

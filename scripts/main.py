@@ -52,7 +52,17 @@ def usage() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a verb. Returns the exit status, 2 for an unknown verb; a verb's own errors end the process."""
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        status = _main(sys.argv[1:] if arguments is None else list(arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        from pliant.command_line import stop_writing
+
+        return stop_writing()
+    return status
+
+
+def _main(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage())
         return 0
@@ -81,7 +91,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with explained_errors():
             module.main()
-            sys.stdout.flush()
     finally:  # everything is written: Ctrl-C has nothing left to stop while Python ends
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     return 0

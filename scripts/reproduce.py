@@ -75,6 +75,8 @@ def job(config: DictConfig) -> None:
         ensure_folder(config.docs)
     results, failures = run_experiments(experiments, settings, folder, console)
     write_metrics(folder, results, failures)
+    if failures and not results:
+        raise next(iter(failures.values()))
     with console.status("drawing"):
         report = write_report(folder, results, failures)
         if config.docs is not None:

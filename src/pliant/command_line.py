@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -30,6 +30,10 @@ _PLUGINS = {
 """Choices that Hydra does not know without a plugin: its package in `hydra_plugins`, and our extra."""
 
 
+_VALUED = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn", "--cfg", "-c", "--package", "-p")
+"""Hydra's options that are followed by a value."""
+
+
 @contextmanager
 def explained_errors() -> Iterator[None]:
     """End the process with one clear message: status 2 for an error that is the user's to mend, 130 for Ctrl-C.
@@ -43,7 +47,7 @@ def explained_errors() -> Iterator[None]:
         said = f": {interruption}" if interruption.args else ""
         print(f"pliant: interrupted{said}", file=sys.stderr)
         raise SystemExit(130) from None
-    except BrokenPipeError:
+    except BrokenPipeError:  # `pliant … | head`
         raise SystemExit(stop_writing()) from None
     except Exception as error:
         message = explanation(error)
@@ -95,7 +99,7 @@ def run(job: Callable[[DictConfig], Any], config_name: str, *changes: Callable[[
 
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach us instead of being printed by Hydra
     with explained_errors():
-        for change in changes:
+        for change in (ordered, *changes, ordered):
             sys.argv[1:] = change(sys.argv[1:])
         for choice in sys.argv[1:]:
             if choice in _PLUGINS:
@@ -109,6 +113,19 @@ def run(job: Callable[[DictConfig], Any], config_name: str, *changes: Callable[[
             if unknown is None:
                 raise
             raise unknown_setting(unknown[1], config_name, sys.argv[1:]) from error
+
+
+def ordered(arguments: Sequence[str]) -> list[str]:
+    """Return a command line with its settings first and Hydra's options (`--config-dir FOLDER`) after them."""
+    settings, options, words = [], [], iter(arguments)
+    for word in words:
+        if not word.startswith("-"):
+            settings.append(word)
+            continue
+        options.append(word)
+        if word in _VALUED and (value := next(words, None)) is not None:
+            options.append(value)
+    return [*settings, *options]
 
 
 def _explained(job: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:

@@ -43,7 +43,10 @@ def varied(jobs: Sequence[Job]) -> list[str]:
 
 
 class SweepSummary(Callback):
-    """Hydra callback that sums a multirun up: printed, and as `summary.csv` and `summary.json` in its folder."""
+    """Hydra callback that sums a multirun up: printed, and as `summary.csv` and `summary.json` in its folder.
+
+    Ends with status 1 if a job failed.
+    """
 
     def __init__(self, columns: Sequence[str]) -> None:
         """Choose the metrics to show beside what was varied."""
@@ -64,6 +67,9 @@ class SweepSummary(Callback):
         Console().print(table)
         write_json(folder / "summary.json", [job._asdict() for job in jobs])
         write_bytes(folder / "summary.csv", _csv(names, rows))
+        searched = "optuna" in str(config.hydra.sweeper._target_)  # whose trials may fail
+        if not searched and not all(job.metrics for job in jobs):
+            raise SystemExit(1)
 
 
 class ResumableSearch(Callback):
