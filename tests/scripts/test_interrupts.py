@@ -8,22 +8,28 @@ import json
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
+from pliant.controllers import FeedForward
+from pliant.envs.description import describe
+
 WATCHED = """
-import functools, importlib, sys, time
+import functools, pkgutil, sys, time
 verb, place, wait, *arguments = sys.argv[1:]
 module, _, name = place.rpartition(".")
 from pliant.scripts import main
 def watched(module, name):
-    owner = importlib.import_module(module)
+    owner = pkgutil.resolve_name(module)
     original = getattr(owner, name)
     @functools.wraps(original)
     def call(*args, **options):
-        if wait == "before":
+        if wait != "after":
             print("BEGUN", flush=True)
-            time.sleep(60)
+            end = time.monotonic() + (60 if wait == "before" else 2)
+            while time.monotonic() < end:
+                time.sleep(0.1)
         result = original(*args, **options)
         print("BEGUN", flush=True)
         return result
@@ -31,16 +37,16 @@ def watched(module, name):
 watched(module, name)
 sys.exit(main.main([verb, *arguments]))
 """
-"""A verb that prints BEGUN when a function is called or, waiting there, before it is."""
+"""A verb that prints BEGUN after a function was called, or before it is and waits there, or waits and goes on."""
 
 
 @pytest.fixture
 def interrupted(tmp_path):
     """Runs `pliant`, sends SIGINT when a text has been printed so often, and returns status, output and errors."""
 
-    def run(command, text, times=1):
+    def run(words, text, times=1):
         process = subprocess.Popen(
-            [sys.executable, *command],
+            [sys.executable, *words],
             cwd=tmp_path,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -64,7 +70,7 @@ def interrupted(tmp_path):
     return run
 
 
-def verb(*arguments):
+def command(*arguments):
     return ["-m", "pliant.scripts.main", *arguments]
 
 
@@ -82,7 +88,7 @@ def test_while_it_imports_nothing_is_said(interrupted):
 
 def test_a_sweep_ends_as_a_whole(interrupted, tmp_path):
     status, _, err = interrupted(
-        verb("ilc", "--multirun", *LEARNING, "ilc.gain=0.1,0.2,0.3", "hydra.sweep.dir=out"), "    2  "
+        command("ilc", "--multirun", *LEARNING, "ilc.gain=0.1,0.2,0.3", "hydra.sweep.dir=out"), "    2  "
     )
     assert status == 130
     assert "the sweep ends here; what is whole: pliant sweep out" in err
@@ -123,12 +129,43 @@ def test_training_saves_and_says_how_to_go_on(interrupted, tmp_path):
     pytest.importorskip("stable_baselines3")
     small = ("robot=rig1", "task.duration=0.3", "n_envs=2", "algo.n_steps=32", "evaluation.episodes=3")
     status, out, err = interrupted(
-        verb("train", *small, "steps=1e9", "logging.to=[csv]", "report.write=false", "hydra.run.dir=out"), " 0  "
+        command("train", *small, "steps=1e9", "logging.to=[csv]", "report.write=false", "hydra.run.dir=out"),
+        " 0  ",
     )
     assert status == 130, err
     assert "go on with: pliant train resume=" in out
     assert any((tmp_path / "out" / "checkpoints").glob("*.zip"))
     assert json.loads((tmp_path / "out" / "metrics.json").read_text())["reason"] == "interrupted"
+
+
+def test_a_deployment_writes_its_report_to_the_end(interrupted, tmp_path):
+    """Ctrl-C that comes when the robot has been released waits until the results are written."""
+    pytest.importorskip("dynamixel_sdk")
+    pytest.importorskip("mcap")
+    info = describe("arm2").simulated().info
+    rows, still = [[column.rest for column in info.command]] * 20, [[0.0, 0.0]] * 20
+    FeedForward.of_robot(info, rows, desired=still, expected=still).save(tmp_path / "still.npz")
+    place = "pliant.deployment.feedforward.FeedForwardDeployment.finish"
+    arguments = ("feedforward=still.npz", "hardware=emulated", "run.settle=0.0", "hydra.run.dir=out")
+    status, _, err = interrupted(watched("deploy", place, *arguments, wait="during"), "BEGUN")
+    assert (status, err) == (130, "pliant: interrupted\n")
+    for name in ("metrics.json", "report.html", "recording.mcap"):
+        assert (tmp_path / "out" / name).is_file()
+
+
+def test_identification_keeps_the_servo_without_its_validation(verb, monkeypatch, tmp_path):
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    found = SimpleNamespace(estimates=(), mae=0.01, residuals=(), summary=lambda: {"model": "m6"})
+    recordings = [SimpleNamespace(servo="XL330", name=f"kp{k}", p_gain=float(k)) for k in (1, 2)]
+    monkeypatch.setattr("pliant.scripts.identify.load_recordings", lambda folder: recordings)
+    monkeypatch.setattr("pliant.scripts.identify.identify", lambda *arguments, **options: found)
+    monkeypatch.setattr("pliant.scripts.identify.leave_one_gain_out", interrupt)
+    status, _, err = verb("identify", "recordings=.", "hydra.run.dir=out")
+    assert status == 130
+    assert "without the prediction of unseen gains and the report" in err
+    assert json.loads((tmp_path / "out" / "servo.json").read_text())["models"][0]["model"] == "m6"
 
 
 @pytest.mark.parametrize(
