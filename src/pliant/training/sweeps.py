@@ -61,7 +61,9 @@ class SweepSummary(Callback):
         jobs = collect(folder)
         names = ["job", *varied(jobs), *self._columns]
         rows = [{"job": job.name, **job.metrics, **job.overrides} for job in jobs]
-        table = Table(*names, title=f"Sweep {folder}")
+        table = Table(title=f"Sweep {folder}")
+        for name in names:
+            table.add_column(name, overflow="fold")  # whole names, however narrow the terminal
         for row in rows:
             table.add_row(*(_text(row.get(name, "failed")) for name in names))
         Console().print(table)
