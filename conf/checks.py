@@ -32,6 +32,9 @@ _BUILT = (
 )
 """Nodes that are not a verb's own."""
 
+_FREE = ("robot.joints", "robot.machine")
+"""Entries of a description that may be of several kinds: `hip: 1`, `hip: {servo: 1}`; it checks them itself."""
+
 _MOST = 10**9
 _BOUNDS: Mapping[str, tuple[float, float]] = {
     "seed": (0, 2**32 - 1),
@@ -95,6 +98,8 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
 }
 """Smallest and largest values of numbers; of a list's entries likewise."""
 
+_DECIMAL = ("robot", "task", "trajectory", "env_options")
+"""Where a whole number in a file may well have been meant as any number (`k: 40`)."""
 _OPTIONAL = {"period", "hardware.supply", "duration"}
 """Numbers that may be null."""
 _TEXTS = {
@@ -146,7 +151,9 @@ def _checked(key: str, value: Any, usual: Any) -> Iterator[tuple[str, Any]]:
     """Check a node; yields the numbers that become whole."""
     if value == "???":
         raise ConfigurationError(f"{key} must be given: {key}=…")
-    if isinstance(usual, Mapping):
+    if _within(key, _FREE):
+        _all_numbers(key, value)
+    elif isinstance(usual, Mapping):
         yield from _checked_node(key, value, usual)
     elif isinstance(value, Mapping):
         if (usual is not None and not _built(key)) or isinstance(usual, bool | str) or _single(key, usual):
@@ -158,7 +165,8 @@ def _checked(key: str, value: Any, usual: Any) -> Iterator[tuple[str, Any]]:
         if _single(key, usual):
             raise _wrong(key, value, "a text" if key in _TEXTS else "a single value")
         example = usual[0] if isinstance(usual, list) and usual else None if isinstance(usual, list) else usual
-        if isinstance(usual, bool | str):
+        names = isinstance(usual, str) and key.startswith("task.")  # one or several
+        if isinstance(usual, bool | str) and not names:
             raise _wrong(key, value, _kind(usual))
         for k, entry in enumerate(value):
             if isinstance(entry, Mapping | list):
@@ -230,10 +238,12 @@ def _check_value(key: str, value: Any, usual: Any, where: str) -> int | None:
             return None
         if not _number(value):
             raise _wrong(where, value, _kind(usual))
-        if isinstance(usual, int) and value != int(value):
-            raise _wrong(where, value, "a whole number")
         _bounded(key, where, value)
-        return int(value) if isinstance(usual, int) and isinstance(value, float) else None
+        if isinstance(usual, float) or _within(key, _DECIMAL):
+            return None
+        if value != int(value):
+            raise _wrong(where, value, "a whole number")
+        return int(value) if isinstance(value, float) else None
     return None
 
 
@@ -263,7 +273,11 @@ def _all_numbers(key: str, value: Any) -> None:
 
 def _built(key: str) -> bool:
     """Whether a setting is of a node that a library builds and checks."""
-    return any(key == node or key.startswith(f"{node}.") for node in _BUILT)
+    return _within(key, _BUILT)
+
+
+def _within(key: str, nodes: Sequence[str]) -> bool:
+    return any(key == node or key.startswith(f"{node}.") for node in nodes)
 
 
 def _single(key: str, usual: Any) -> bool:
