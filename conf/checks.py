@@ -152,6 +152,8 @@ def _checked(key: str, value: Any, usual: Any) -> Iterator[tuple[str, Any]]:
     if value == "???":
         raise ConfigurationError(f"{key} must be given: {key}=…")
     if _within(key, _FREE):
+        if isinstance(value, bool) and _number(usual):
+            raise _wrong(key, value, "a number")
         _all_numbers(key, value)
     elif isinstance(usual, Mapping):
         yield from _checked_node(key, value, usual)

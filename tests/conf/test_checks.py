@@ -78,6 +78,7 @@ def test_what_may_be_is_left_as_it_is(key, value):
         ("robot.preset", [0.1, math.nan], "robot.preset[1] is not a number (nan)."),
         ("robot.law", 3, "robot.law is 3; a text is needed."),
         ("robot.joints.knee.k", math.nan, "robot.joints.knee.k is not a number (nan)."),
+        ("robot.joints.knee.k", True, "robot.joints.knee.k is True; a number is needed."),
         ("robot.model.gravity", None, "robot.model.gravity is null; true or false is needed."),
         ("robot.model.name", "???", "robot.model.name must be given: robot.model.name=…"),
         ("task.new", {"deep": [math.nan]}, "task.new.deep[0] is not a number (nan)."),
