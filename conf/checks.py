@@ -151,7 +151,7 @@ def _checked(key: str, value: Any, usual: Any) -> Iterator[tuple[str, Any]]:
     """Check a node; yields the numbers that become whole."""
     if value == "???":
         raise ConfigurationError(f"{key} must be given: {key}=…")
-    if _within(key, _FREE):
+    if _within(key, _FREE) and not (isinstance(value, Mapping) and isinstance(usual, Mapping)):
         if isinstance(value, bool) and _number(usual):
             raise _wrong(key, value, "a number")
         _all_numbers(key, value)
