@@ -74,7 +74,7 @@ def _lateness(seconds=1.0):
 def pliant(tmp_path):
     """Runs the command in a folder of its own, as a user would; returns the finished process."""
 
-    def run(*arguments, cwd=tmp_path, timeout=120, **environment):
+    def run(*arguments, cwd=tmp_path, timeout=900, **environment):
         return subprocess.run(
             [sys.executable, "-m", "pliant.scripts.main", *arguments],
             cwd=cwd,

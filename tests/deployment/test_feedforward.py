@@ -241,7 +241,7 @@ def test_kill_9_leaves_the_servos_stopped_by_their_watchdog_in_the_set_time(live
 )
 def test_a_signal_walks_home_releases_and_keeps_the_results(live, deployed, number, status, tmp_path):
     deployed.send_signal(number)
-    _, errors = deployed.communicate(timeout=120)
+    _, errors = deployed.communicate(timeout=900)
     assert deployed.returncode == status, errors
     assert [live.register(i, "torque_enable") for i in MOTORS] == [0] * 4
     preset = round(0.2 / COUNT)

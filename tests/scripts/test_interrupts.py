@@ -60,7 +60,7 @@ def interrupted(tmp_path):
                 if not times:
                     break
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=900)
         finally:
             process.kill()
         assert "Traceback" not in err
