@@ -8,8 +8,8 @@ what they need **by the names of their arguments**:
 |---|---|---|
 | `q`, `dq` | angle and speed of the joint, rad, rad/s | link drives |
 | `target` | the command in force | all |
-| `load` | torque that the motor's spring puts on the link, half-way through the step, N·m | motor drives |
-| `step` | time step, or sub-step of a motor, s | all |
+| `load` | torque that the motor's spring puts on the link at the beginning of the step, N·m | motor drives |
+| `step` | time step, s; 0 where `torque` and `effort` are read between steps | all |
 | `inertia` | of the joint with all that hangs on it, kg·m²; in `step` only | link drives |
 | `explicit_stiffness` | what an explicit step carries on the joint's smallest inertia, N·m/rad | link drives |
 | `low`, `high` | torque that the joint lets through (`actuatorfrcrange`), N·m; in `step` only | link drives |
@@ -106,7 +106,7 @@ class DriveKind:
     command: tuple[str, str] = ("position", "rad")
     """What a link drive in mode 1 is commanded: name and unit on a hinge."""
     rest: Function | None = None
-    """angle -> state of a motor that stands there; without it, all but the angle are zero."""
+    """State at rest; without it, all but the angle are zero."""
     facts: Mapping[str, Function] = field(default_factory=dict)
     """Functions of the parameters: `stiffness`, `damping`, `armature`, `inertia`, `pole`, `rubs`, `affine`."""
 
@@ -264,12 +264,20 @@ class Drive:
         """Largest torque that can be commanded, N·m; None where the drive names none."""
         return self.parameters.get("torque_limit")
 
-    def resting(self, angle: float) -> tuple[float, ...]:
-        """State of a motor that stands at an angle; all zeros for a link drive."""
+    def resting(self, angle: float, target: float, load: float = 0.0, step: float = 0.0) -> tuple[float, ...]:
+        """State at rest, of a motor or of a link drive.
+
+        Args:
+            angle: where the motor stands, rad.
+            target: the command.
+            load: torque that its spring puts on the link, N·m.
+            step: time step of a single-step integrator, by which the load pushes it, s; 0 for RK4.
+        """
+        if self.kind.rest is not None:
+            known = {**self.parameters, "angle": angle, "target": target, "load": load, "step": step}
+            return tuple(self.kind.rest(*(known[name] for name in inspect.signature(self.kind.rest).parameters)))
         if not self.kind.motor:
             return (0.0,) * len(self.kind.state)
-        if self.kind.rest is not None:
-            return tuple(self.kind.rest(angle))
         return (angle, *(0.0,) * (len(self.kind.state) - 1))
 
 
@@ -283,6 +291,7 @@ def link_drive(
     at_end: bool = False,
     torque_command: bool = False,
     command: tuple[str, str] = ("position", "rad"),
+    rest: Function | None = None,
     fixed: tuple[str, ...] = (),
     **facts: Function,
 ) -> Callable[[Function], DriveKind]:
@@ -298,6 +307,7 @@ def link_drive(
         torque_command: the command is a torque (mode 0) rather than a position (mode 1).
         command: name and unit of what it is commanded in mode 1, where that is no position, such as
             `("velocity", "rad/s")`; the joint's `position_range` bounds it.
+        rest: state at rest, of `target` (the command) and the parameters; without it, zeros.
         fixed: parameters that cannot be drawn anew at a reset.
         facts: functions of the parameters: `stiffness` (N·m/rad) and `damping` (N·m·s/rad) of the torque, by
             which the time step is checked; `armature` (kg·m²) put on the joint; `rubs`, a pair that says whether
@@ -311,7 +321,7 @@ def link_drive(
         mode = Mode.LINK_TORQUE if torque_command else Mode.LINK_POSITION
         kind = DriveKind(
             function.__name__, function, False, (mode,), parameters, state, function, step, rates, effort,
-            None, at_end, fixed, command, None, facts,
+            None, at_end, fixed, command, rest, facts,
         )  # fmt: skip
         return _checked(kind, LINK_INPUTS, ("stiffness", "damping", "armature", "rubs", "affine"))
 
@@ -331,7 +341,10 @@ def motor_drive(
 ) -> Callable[[Function], DriveKind]:
     """Make a drive of the decorated function: the state of one motor behind a spring after a step (modes 4 to 6).
 
-    A joint with two motors has two such drives, alike but for a lever's pivot.
+    A joint with two motors has two such drives, alike but for a lever's pivot. The spring gives link and motor the
+    same impulse, `load`·`step`, at the step's beginning; the link then moves on with its new speed, as MuJoCo's
+    integrators have it. A motor that does so too (angle after = angle + step·(speed after)) makes with its link a
+    leapfrog, which neither loses nor gains momentum and energy.
 
     Args:
         parameters: descriptions of its parameters.
@@ -340,7 +353,8 @@ def motor_drive(
         effort: what is reported as the motor's torque, N·m.
         velocity: what is reported as its speed, where that is not the second state variable.
         torque_command: the command is a torque (mode 4) rather than a position (modes 5 and 6).
-        rest: angle -> state of a motor that stands there.
+        rest: state at rest, of `angle` (where it stands), `target` (the command), `load` and `step` (0 under RK4)
+            and the parameters.
         facts: functions of the parameters: `inertia` (kg·m²) that the spring moves; `pole(spring, …)`, the
             quickest rate (1/s) on a spring of that stiffness, by which RK4's step is checked.
 
@@ -384,7 +398,9 @@ def _checked(kind: DriveKind, inputs: tuple[str, ...], facts: tuple[str, ...]) -
     known = {**dict.fromkeys(kind.functions, (*inputs, *own))}
     parameters = tuple(p.name for p in kind.parameters)
     known |= {name: (*parameters, "spring") if name == "pole" else parameters for name in kind.facts}
-    for name, function in {**kind.functions, **kind.facts}.items():
+    rest = {} if kind.rest is None else {"rest": kind.rest}
+    known["rest"] = (*(("angle", "load", "step") if kind.motor else ()), "target", *parameters)
+    for name, function in {**kind.functions, **kind.facts, **rest}.items():
         for argument in inspect.signature(function).parameters:
             if argument not in known[name]:
                 raise unknown_name("argument", argument, known[name], f"{name} of drive {kind.name!r}")

@@ -28,9 +28,6 @@ from pliant.errors import (
     check_bounds,
 )
 
-_LONGEST_SUBSTEP = 1e-3
-"""Motors are integrated in sub-steps no longer than this, s."""
-
 _KNOWN_MAPS: dict[object, float] = {references.direct: layout.DIRECT, references.antagonistic: layout.ANTAGONISTIC}
 
 
@@ -68,7 +65,8 @@ class CompliantJoint:
     preset: float | None = None
     """Resting stiffness preset; None: the law's, moved inside `preset_range`."""
     position_range: Pair = (-math.pi, math.pi)
-    """Bounds of position references, rad; of whatever else a drive of your own is commanded."""
+    """Bounds of position references, rad; of whatever else a drive of your own is commanded. How far they lie
+    apart is how far a spring is taken to deflect whose law names no `max_deflection`."""
     implicit: bool = False
     """Let MuJoCo's `discrete` integrator carry the stiff part of the spring implicitly."""
     delay: float = 0.0
@@ -192,7 +190,8 @@ class CompliantJoint:
         if self.mode.rigid:
             return self.drives[0].stiffness
         bounds = None if self.law.preset is None else self.preset_bounds
-        return self.law.stiffest(bounds, independent=not self.mode.maps_references)
+        low, high = self.position_range
+        return self.law.stiffest(bounds, independent=not self.mode.maps_references, reach=high - low)
 
     @property
     def motors(self) -> int:
@@ -293,10 +292,11 @@ class CompliantJoint:
     def resting_act(self, position: float, references: Sequence[float]) -> list[float]:
         """Activation variables at rest: motors as in `resting_motors`, not moving, bristles relaxed."""
         act = [0.0] * self.act_size
-        angles = self.resting_motors(position, references) if self.mode.has_motors else (0.0,) * len(self.drives)
+        targets = tuple(references)[: len(self.drives)]
+        angles = self.resting_motors(position, references) if self.mode.has_motors else targets
         at = 0
-        for drive, size, angle in zip(self.drives, self.state_sizes, angles, strict=True):
-            state = drive.resting(angle)
+        for drive, size, angle, target in zip(self.drives, self.state_sizes, angles, targets, strict=True):
+            state = drive.resting(angle, angle if self.mode.maps_references else target)
             act[at : at + len(state)] = state
             at += size
         return act
@@ -320,7 +320,6 @@ class CompliantJoint:
         row[layout.PIVOT] = float(law.pivot)
         row[layout.IMPLICIT] = float(self.implicit)
         row[layout.EXPLICIT_STIFFNESS] = explicit_stiffness
-        row[layout.SUBSTEP] = self.substep
         row[layout.MAP] = _KNOWN_MAPS.get(law.reference_map, 0.0)
         row[layout.LAW_AT : layout.LAW_AT + len(self.law.values)] = self.law.values
         row[layout.STATE] = float(sum(self.state_sizes))
@@ -336,13 +335,6 @@ class CompliantJoint:
                 row[identity : identity + 3] = layout.identity_words(drive.kind.identity)
                 row[at : at + len(drive.values)] = drive.values
         return row
-
-    @property
-    def substep(self) -> float:
-        """Longest sub-step of the motors, s: 1 ms, or shorter for a light motor on a stiff spring."""
-        if not self.mode.has_motors:
-            return _LONGEST_SUBSTEP
-        return min(_LONGEST_SUBSTEP, 0.25 * math.sqrt(self.drives[0].inertia / max(self.stiffest, 1e-9)))
 
     def describe(self) -> dict[str, Any]:
         """The joint as plain data, complete enough for `from_description`."""

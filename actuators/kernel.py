@@ -25,15 +25,16 @@ from pliant.actuators.layout import (
     RATES,
     SECOND_AT,
     SECOND_STATE,
-    SPEED,
     STATE,
     STEP,
-    SUBSTEP,
     TORQUE,
     TORQUE_AFTER,
     VELOCITY,
 )
 from pliant.actuators.references import antagonistic, direct
+
+_AHEAD = 1e-6
+"""By how much, in rad and N·m, a derivative looks ahead."""
 
 Numbers = Sequence[float]
 Buffer = MutableSequence[float]
@@ -162,23 +163,54 @@ def step_motors(
     c1: float,
     c2: float,
     step: float,
-    act: Buffer,
+    inertia: float,
+    force: float,
+    act: Numbers,
+    out: Buffer,
 ) -> None:
-    """Advance the motors of a joint by one physics step, in sub-steps, the link moving on at its speed."""
+    """Advance the motors of a joint by one physics step, under the torque that their springs put on the link."""
     target1, target2 = motor_references(law, p, c1, c2)
-    count = max(int(step / p[SUBSTEP] + 0.999), 1)
-    small = step / count
     base, at = int(p[SECOND_STATE]), int(p[SECOND_AT])
-    for k in range(count):
-        link = q + dq * small * (k + 0.5)
-        theta1 = act[ANGLE] + 0.5 * small * act[SPEED]
-        theta2 = 0.0
-        if p[MOTORS] == 2.0:
-            theta2 = act[base + ANGLE] + 0.5 * small * act[base + SPEED]
-        load1, load2 = spring_torques(law, link, theta1, theta2, p)
-        ask_motor(drive, STEP, p, DRIVE_AT, target1, load1, small, act, 0, act)
-        if p[MOTORS] == 2.0:
-            ask_motor(second, STEP, p, at, target2, load2, small, act, base, act)
+    theta1 = act[ANGLE]
+    theta2 = act[base + ANGLE] if p[MOTORS] == 2.0 else 0.0
+    load1, load2 = spring_torques(law, q, theta1, theta2, p)
+    if p[IMPLICIT] == 1.0:
+        whole = spring_stiffness(law, q, theta1, theta2, p)
+        if whole > p[EXPLICIT_STIFFNESS]:
+            ahead1, ahead2 = spring_torques(law, q + _AHEAD, theta1, theta2, p)
+            share = (1.0 - p[EXPLICIT_STIFFNESS] / whole) / _AHEAD
+            moved1, stiffness1 = yielding(
+                drive, p, DRIVE_AT, target1, load1, share * (load1 - ahead1), step, act, 0, out
+            )
+            moved2, stiffness2 = 0.0, 0.0
+            if p[MOTORS] == 2.0:
+                moved2, stiffness2 = yielding(
+                    second, p, at, target2, load2, share * (load2 - ahead2), step, act, base, out
+                )
+            per_force = step * step / inertia
+            pulled = load1 + load2 + stiffness1 * moved1 + stiffness2 * moved2 + force
+            link = (step * dq + per_force * pulled) / (1.0 + per_force * (stiffness1 + stiffness2))
+            load1 += stiffness1 * (moved1 - link)
+            load2 += stiffness2 * (moved2 - link)
+    ask_motor(drive, STEP, p, DRIVE_AT, target1, load1, step, act, 0, out)
+    if p[MOTORS] == 2.0:
+        ask_motor(second, STEP, p, at, target2, load2, step, act, base, out)
+
+
+def yielding(
+    drive: Any, p: Numbers, at: int, target: float, load: float, stiffness: float, step: float, act: Numbers,
+    base: int, out: Buffer,
+) -> tuple[float, float]:  # fmt: skip
+    """How far a motor moves in a step under a load, and the stiffness of its spring with the motor in series.
+
+    A motor that yields by c per N·m leaves of a stiffness k, over the step, k/(1 + k·c).
+    """
+    ask_motor(drive, STEP, p, at, target, load, step, act, base, out)
+    moved = out[base + ANGLE] - act[base + ANGLE]
+    less = load if abs(load) > _AHEAD else _AHEAD
+    ask_motor(drive, STEP, p, at, target, load - less, step, act, base, out)
+    yields = (out[base + ANGLE] - act[base + ANGLE] - moved) / less
+    return moved, stiffness / (1.0 + stiffness * max(yields, 0.0))
 
 
 def joint_derivatives(
@@ -209,17 +241,19 @@ def act_rates(
     step: float,
     multistage: bool,
     inertia: float,
+    force: float,
     low: float,
     high: float,
 ) -> None:
     """Write `act_dot` of one joint.
 
     Single-step integrators add `step * act_dot` to `act`, so the rate written for them is that of the joint's
-    own sub-stepped motion, (new − old)/step. RK4 asks for derivatives at several stages and gets those.
+    own step, (new − old)/step. RK4 asks for derivatives at several stages and gets those.
 
     Args:
         multistage: the integrator is RK4.
         inertia: of the joint with all that hangs on it, kg·m².
+        force: on the joint without that of its actuators, N·m.
         low: least torque that the joint lets through (`actuatorfrcrange`), N·m.
         high: largest.
     """
@@ -238,7 +272,7 @@ def act_rates(
         for i in range(size):
             rates[i] = act[i]
         if p[MODE] >= 4.0:
-            step_motors(law, drive, second, p, q, dq, c1, c2, step, rates)
+            step_motors(law, drive, second, p, q, dq, c1, c2, step, inertia, force, act, rates)
         else:
             call_drive(
                 drive, STEP, q, dq, c1, 0.0, step, inertia, p[EXPLICIT_STIFFNESS], low, high, p, DRIVE_AT, act, 0,
@@ -310,6 +344,7 @@ def joint_signals(
     act: Numbers,
     low: float,
     high: float,
+    push: float,
     out: Buffer,
 ) -> None:
     """Write everything that can be read of a joint, in the order of layout.SIGNALS.
@@ -317,6 +352,7 @@ def joint_signals(
     Args:
         low: least torque that the joint lets through (`actuatorfrcrange`), N·m.
         high: largest.
+        push: time step by which springs push the motors, s: 0 under RK4, which does not.
     """
     for k in range(12):
         out[k] = 0.0
@@ -334,9 +370,9 @@ def joint_signals(
     out[2] = min(max(out[2], low), high)
     if p[MODE] >= 4.0:
         target1, target2 = motor_references(law, p, c1, c2)
-        out[6] = ask_motor(drive, VELOCITY, p, DRIVE_AT, target1, 0.0, 0.0, act, 0, out)
-        out[8] = ask_motor(drive, EFFORT, p, DRIVE_AT, target1, 0.0, 0.0, act, 0, out)
+        out[6] = ask_motor(drive, VELOCITY, p, DRIVE_AT, target1, out[10], push, act, 0, out)
+        out[8] = ask_motor(drive, EFFORT, p, DRIVE_AT, target1, out[10], push, act, 0, out)
         if p[MOTORS] == 2.0:
             base, at = int(p[SECOND_STATE]), int(p[SECOND_AT])
-            out[7] = ask_motor(second, VELOCITY, p, at, target2, 0.0, 0.0, act, base, out)
-            out[9] = ask_motor(second, EFFORT, p, at, target2, 0.0, 0.0, act, base, out)
+            out[7] = ask_motor(second, VELOCITY, p, at, target2, out[11], push, act, base, out)
+            out[9] = ask_motor(second, EFFORT, p, at, target2, out[11], push, act, base, out)

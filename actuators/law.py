@@ -17,6 +17,7 @@ source runs under a debugger and compiled. A user's law lives in the user's own 
 """
 
 import inspect
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -33,6 +34,8 @@ MAX_PARAMETERS = MOST_LAW_PARAMETERS
 
 _STEP = 1e-6
 """Half the width of the central difference that stands in for a stiffness, rad."""
+_PRESETS, _POINTS, _CLOSER_LOOKS = 21, 60, 8
+"""How many presets, and deflections for each, a search for the stiffest setting tries; and how deep."""
 
 Pair = tuple[float, float]
 
@@ -166,34 +169,59 @@ class Compliance:
         """Largest deflection the law resolves, rad; 1 rad where the law names none."""
         return self.parameters.get("max_deflection", 1.0)
 
-    def stiffest(self, preset_range: Pair | None = None, *, independent: bool = False, points: int = 41) -> float:
+    def stiffest(
+        self, preset_range: Pair | None = None, *, independent: bool = False, reach: float | None = None
+    ) -> float:
         """Largest stiffness that the joint can reach, N·m/rad, by a scan of deflection and preset.
+
+        Where the torque falls more between two points of the scan than the stiffness at either tells, it is looked
+        at more closely, so that a narrow detent between them is found by the torque that it takes.
 
         Args:
             preset_range: bounds of the stiffness preset; the law's own when None.
             independent: scan both motor references independently (modes 2, 4, 5) instead of through the
                 reference map.
-            points: scan points along each axis.
+            reach: how far the link may come from a motor, rad, where the law has no `max_deflection`; 1 rad when
+                None.
         """
         bounds = None if preset_range is None else (float(preset_range[0]), float(preset_range[1]))
-        return _stiffest(self, bounds, independent, points)
+        return _stiffest(self, bounds, independent, self.parameters.get("max_deflection", reach or 1.0))
 
 
 @lru_cache(maxsize=256)  # a model asks for it several times a joint, a sweep for every model
-def _stiffest(compliance: Compliance, preset_range: Pair | None, independent: bool, points: int) -> float:
-    described = compliance.preset
+def _stiffest(compliance: Compliance, preset_range: Pair | None, independent: bool, reach: float) -> float:
+    described, pivot = compliance.preset, compliance.law.pivot
     low, high = preset_range or ((described.low, described.high) if described else (0.0, 0.0))
-    presets = [min(low + (high - low) * i / (points - 1), high) for i in range(points)] if high > low else [high]
-    scan = [2 * i / (points - 1) - 1 for i in range(points)]
-    reach = compliance.max_deflection - 2 * _STEP  # on the very edge of saturation the stiffness is already zero
-    if independent and compliance.law.motors == 2 and not compliance.law.pivot:
-        pairs = [(reach * u, reach * v) for u in scan for v in scan]
+    count = _PRESETS if high > low else 1
+    presets = [min(low + (high - low) * i / max(count - 1, 1), high) for i in range(count)]
+    if independent and compliance.law.motors == 2 and not pivot:
+        apart = [2.0 * reach * i / (_PRESETS - 1) for i in range(_PRESETS)]
+        motors = [(0.5 * sign * d, -0.5 * sign * d) for d in apart for sign in (1.0, -1.0)]
     else:
-        pairs = []
-        for s in presets:  # each motor in turn as far from the link as its spring resolves
-            motors = compliance.references(0.0, s)[: 1 if compliance.law.pivot else 2]
-            pairs += [compliance.references(reach * u - motor, s) for u in scan for motor in motors]
-    return max(compliance.stiffness(0.0, theta1, theta2) for theta1, theta2 in pairs)
+        motors = [compliance.references(0.0, preset) for preset in presets]
+    return max(_steepest(compliance, pair, pivot, reach) for pair in dict.fromkeys(motors))
+
+
+def _steepest(compliance: Compliance, motors: Pair, pivot: bool, reach: float) -> float:
+    """Largest stiffness over all link angles within reach of a motor, for motors that stand still."""
+    centres = motors[: 1 if pivot or compliance.law.motors == 1 else 2]
+    edge = reach - 2 * _STEP  # on the very edge of saturation the stiffness is already zero
+    lowest, highest = min(centres) - edge, max(centres) + edge
+    angles = [lowest + (highest - lowest) * i / _POINTS for i in range(_POINTS + 1)]
+    angles = sorted({*angles, *centres, *(c + side * edge for c in centres for side in (-1.0, 1.0))})
+    best = 0.0
+    for _ in range(_CLOSER_LOOKS):
+        known = {q: (compliance.torque(q, *motors), compliance.stiffness(q, *motors)) for q in angles}
+        best = max(best, *(stiffness for _, stiffness in known.values()))
+        hidden = [
+            (a, b)
+            for a, b in itertools.pairwise(angles)
+            if b - a > _STEP and known[a][0] - known[b][0] > 1.001 * (b - a) * max(known[a][1], known[b][1], 0.0)
+        ]
+        if not hidden:
+            break
+        angles = sorted({a + (b - a) * k / 8 for a, b in hidden[:_POINTS] for k in range(9)})
+    return best
 
 
 def compliance_law(

@@ -19,18 +19,19 @@ MOTORS: Final = 5
 PIVOT: Final = 6
 IMPLICIT: Final = 7
 EXPLICIT_STIFFNESS: Final = 8
-SUBSTEP: Final = 9
-STATE: Final = 10
+STATE: Final = 9
 """Number of activations of the drives; with implicit stiffness one more follows."""
-MAP: Final = 11
-DRIVE: Final = 12
+MAP: Final = 10
+DRIVE: Final = 11
 """Identity of the drive of the link or of the first motor; zeros for ideal motors."""
-SECOND_DRIVE: Final = 15
+SECOND_DRIVE: Final = 14
 """Identity of the drive of the second motor."""
-SECOND_STATE: Final = 18
+SECOND_STATE: Final = 17
 """Where its state begins in the joint's activations."""
-SECOND_AT: Final = 19
+SECOND_AT: Final = 18
 """Where its parameters begin in the row."""
+LARGEST_STEP: Final = 19
+"""Time step at which the model's joints become unstable, s; 0: not known. A longer one ends in NaN."""
 LAW_AT: Final = 24
 DRIVE_AT: Final = LAW_AT + MOST_LAW_PARAMETERS
 OTHER_AT: Final = DRIVE_AT + MOST_DRIVE_PARAMETERS
@@ -44,9 +45,8 @@ MAGIC_VALUE: Final = 7412.0
 DIRECT: Final = 1.0
 ANTAGONISTIC: Final = 2.0
 
-# Slice of act of a motor: its drive's state, the angle first, and the speed, if there is one, second.
+# Slice of act of a motor: its drive's state, the angle first.
 ANGLE: Final = 0
-SPEED: Final = 1
 LEAST_MOTOR_STATE: Final = 4
 """A motor has as many activations at least, so that what follows stands where it does with the usual motor."""
 

@@ -181,7 +181,8 @@ def prepare_model(
     Args:
         model: changed in place.
         backend: see `callbacks.install`.
-        check: refuse a time step at which a joint would be unstable.
+        check: refuse a time step at which a joint would be unstable, now and when `opt.timestep` is changed later
+            (the torque is then NaN, on which MuJoCo stops with its warning).
 
     Returns:
         The model's compliant joints.
@@ -202,7 +203,7 @@ def prepare_model(
         index = joint.actuators[0]
         budget = explicit_stiffness(model, joint.joint) if joint.description.explicit_share else 0.0
         row = model.actuator_user[index][: layout.USER_SIZE]
-        row[layout.EXPLICIT_STIFFNESS] = budget
+        row[layout.EXPLICIT_STIFFNESS], row[layout.LARGEST_STEP] = budget, 0.0
         exact = joint.description.row(budget)
         if joint.description.affine is not None:
             _settle_affine(model, index, joint.description, exact)
@@ -213,7 +214,11 @@ def prepare_model(
             _restore_digits(model.actuator_delay[actuator : actuator + 1], (joint.description.delay,))
         callbacks.register(joint.description)
     if check:
-        check_stability(model, [(j.name, j.description, j.joint) for j in joints])
+        largest = check_stability(model, [(j.name, j.description, j.joint) for j in joints])
+        for joint in joints:
+            model.actuator_user[joint.actuators[0], layout.LARGEST_STEP] = (
+                largest if math.isfinite(largest) else 0.0
+            )
     return joints
 
 

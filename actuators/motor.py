@@ -105,19 +105,25 @@ def motor_step(
     static_friction: float,
     bristle_stiffness: float,
 ) -> tuple[float, float, float]:
-    """Advance one motor by one step, implicitly in its own feedback, damping and friction.
+    """Advance one motor by one step: a push of its spring, then its own motion, implicit in all of that.
 
-    The drive's torque is u = kp·(target − θ) − kd·θ̇ + offset (a pure torque command has kp = kd = 0). One
-    implicit stage at the fraction γ of the step: Θ = θ + γ·h·V, V = θ̇ + γ·h·a(Θ, V), then θ += h·V and
-    θ̇ += (V − θ̇)/γ. γ = 1/2 is the implicit midpoint rule, second order and exact in the bristle's energy;
-    where the feedback is stiff for the step, γ moves towards 1 (backward Euler), so that no gain and no bristle
-    can make the step unstable or ring. A torque at its limit and a slipping bristle are constant over the step.
+    1. The spring gives motor and link the same impulse at the step's beginning, where MuJoCo gives it to the link:
+       θ̇ ← θ̇ − h·load/J. Link and motor so keep their momentum to rounding, and what nothing damps or drives keeps
+       its energy for ever (the pair is a leapfrog).
+    2. The motor moves on for h without its spring, u = kp·(target − θ) − kd·θ̇ + offset being the drive's torque (a
+       pure torque command has kp = kd = 0): J·(V − θ̇)/(γ·h) = sat(u) − D·V − τ_f, θ += h·V and θ̇ += (V − θ̇)/γ. The
+       drive and the damping are taken at the time γ·h; γ = 1/2 is the implicit midpoint rule, of second order.
+       Where the feedback is stiff for the step, γ moves towards 1 (backward Euler), so that no gain makes the step
+       unstable or ring. The friction is the bristle's mean over the way h·V, exact in its energy.
+
+    The speed that is kept is thus the one before the push of the step to come; half a push later,
+    θ̇ − h·load/(2·J), it belongs to the time of the angle (`mean_speed`).
 
     Args:
         angle: θ, rad.
-        speed: θ̇, rad/s.
+        speed: θ̇ before the spring's push, rad/s.
         anchor: w, rad.
-        load: torque that the motor's spring puts on the link, half-way through the step, N·m.
+        load: torque that the motor's spring puts on the link at the beginning of the step, N·m.
         target: reference angle, rad.
         kp: N·m/rad.
         kd: N·m·s/rad.
@@ -133,42 +139,84 @@ def motor_step(
     Returns:
         θ, θ̇, w after the step.
     """
-    stiffness = step * (damping + kd + step * (kp + bristle_stiffness)) / inertia
+    push = step * load / inertia
+    speed = speed - push
+    stiffness = step * (damping + kd + step * kp) / inertia
     gamma = 0.5 if stiffness <= 1.0 else 1.0 - 0.5 / stiffness
     part = gamma * step
-    saturated = 0.0
-    slipping = 0.0
-    stage = speed
-    new_angle = angle
-    for _ in range(3):
-        mass = inertia + part * damping
-        force = -load
-        if saturated == 0.0:
-            mass += part * (kd + part * kp)
-            force += kp * (target - angle) + offset
-        else:
-            force += saturated * torque_limit
-        if slipping == 0.0:
-            mass += part * part * bristle_stiffness
-            force -= bristle_stiffness * (angle - anchor)
-        else:
-            force -= slipping * static_friction
-        stage = (inertia * speed + part * force) / mass
-        new_angle = angle + step * stage
-        torque = kp * (target - angle - part * stage) - kd * stage + offset
-        bristle = bristle_stiffness * (new_angle - anchor)
-        settled = True
-        if saturated == 0.0 and abs(torque) > torque_limit:
-            saturated = 1.0 if torque > 0.0 else -1.0
-            settled = False
-        if slipping == 0.0 and abs(bristle) > static_friction:
-            slipping = 1.0 if bristle > 0.0 else -1.0
-            settled = False
-        if settled:
-            break
-    new_speed = min(max(speed + (stage - speed) / gamma, -speed_limit), speed_limit)
-    new_angle = angle + step * min(max(stage, -speed_limit), speed_limit)
+    # the drive as u0 − du·V, the bristle that holds as f0 + df·V, inertia and damping as mass·V − momentum
+    u0, du = kp * (target - angle) + offset, kp * part + kd
+    bristle = step * step * bristle_stiffness / inertia
+    late = 0.5 if bristle <= 1.0 else 1.0 - 0.5 / bristle
+    deflection, reach = angle - anchor, static_friction / bristle_stiffness
+    f0, df = bristle_stiffness * deflection, late * bristle_stiffness * step
+    mass, momentum = inertia / part + damping, inertia / part * speed
+    mean = (momentum + u0 - f0) / (mass + du + df)
+    if abs(u0 - du * mean) > torque_limit or abs(deflection + step * mean) > reach:
+        mean = limited_speed(
+            momentum, mass, u0, du, torque_limit, f0, df, static_friction, deflection / step, reach / step
+        )
+    after = speed + (mean - speed) / gamma
+    new_speed = min(max(after, -speed_limit + 0.5 * push), speed_limit + 0.5 * push)
+    new_angle = angle + step * min(max(mean, -speed_limit), speed_limit)
     return new_angle, new_speed, dragged_anchor(new_angle, anchor, static_friction, bristle_stiffness)
+
+
+def mean_speed(speed: float, load: float, step: float, inertia: float) -> float:
+    """Speed at the time of the angle, rad/s: that of `motor_step` half a push later, with a step of 0 itself."""
+    return speed - 0.5 * step * load / inertia
+
+
+def limited_speed(
+    momentum: float, mass: float, u0: float, du: float, limit: float, f0: float, df: float, static: float,
+    deflection: float, reach: float,
+) -> float:  # fmt: skip
+    """The V that solves mass·V − momentum = clamp(u0 − du·V, ±limit) − friction(V).
+
+    The friction is f0 + df·V while the bristle holds, and beyond that its mean over the way, which is static less
+    what it has yet to be bent by, `rest`/V. Left minus right rises with V, so that its sign where the bristle
+    begins to slip says whether it does, and then the drive's torque whether that is limited.
+
+    Args:
+        momentum: as in the equation, N·m, as are u0, limit, f0 and static.
+        mass: N·m·s/rad, as are du and df.
+        u0: see above.
+        du: see above.
+        limit: of the drive.
+        f0: see above.
+        df: see above.
+        static: τ_s.
+        deflection: the bristle's, by the step, rad/s.
+        reach: its largest, likewise.
+    """
+    low, high = -reach - deflection, reach - deflection
+    slips = 0.0
+    if mass * low - momentum - min(max(u0 - du * low, -limit), limit) + f0 + df * low > 0.0:
+        slips = -1.0
+    elif mass * high - momentum - min(max(u0 - du * high, -limit), limit) + f0 + df * high < 0.0:
+        slips = 1.0
+    speed = balanced_speed(momentum + u0, mass + du, slips, f0, df, static, low, high)
+    if u0 - du * speed > limit:
+        speed = balanced_speed(momentum + limit, mass, slips, f0, df, static, low, high)
+    elif u0 - du * speed < -limit:
+        speed = balanced_speed(momentum - limit, mass, slips, f0, df, static, low, high)
+    return speed
+
+
+def balanced_speed(
+    momentum: float, mass: float, slips: float, f0: float, df: float, static: float, low: float, high: float
+) -> float:
+    """The V that solves mass·V = momentum − friction(V) with a bristle that holds (`slips` 0) or slips to a side.
+
+    Slipping, friction·V = ±τ_s·V − rest, and continuous where it begins: rest = (±τ_s − f0 − df·V)·V there.
+    """
+    if slips == 0.0:
+        return (momentum - f0) / (mass + df)
+    begins = high if slips > 0.0 else low
+    rest = (slips * static - f0 - df * begins) * begins
+    driving = momentum - slips * static
+    root = math.sqrt(driving * driving + 4.0 * mass * max(rest, 0.0))
+    return (driving + slips * root) / (2.0 * mass)
 
 
 def motor_rates(
@@ -188,18 +236,19 @@ def motor_rates(
     """Time derivatives of θ, θ̇ and w, for multi-stage integrators (RK4) and independent checks.
 
     Arguments as in `motor_step`; `torque` is the drive's torque before its limit. An anchor that the last step
-    left behind is drawn after within this one: a bristle stretched too far would push after a reversal.
+    left behind is drawn after within this one: a bristle stretched too far would push after a reversal. The
+    acceleration is what keeps the speed within its limit over a step.
     """
     friction = friction_torque(angle, anchor, static_friction, bristle_stiffness)
     drive = min(max(torque, -torque_limit), torque_limit)
     acceleration = (drive - damping * speed - friction - load) / inertia
-    limited_speed = min(max(speed, -speed_limit), speed_limit)
-    if abs(speed) >= speed_limit and acceleration * speed > 0.0:
-        acceleration = 0.0
+    within = min(max(speed, -speed_limit), speed_limit)
+    # no stage of a step passes the limit, and a speed that begins beyond it comes back
+    acceleration = min(max(acceleration, (-speed_limit - speed) / step), (speed_limit - speed) / step)
     deflection = angle - anchor
     slipping = abs(bristle_stiffness * deflection) >= static_friction and deflection * speed >= 0.0
     drag = (dragged_anchor(angle, anchor, static_friction, bristle_stiffness) - anchor) / step
-    return limited_speed, acceleration, drag + limited_speed if slipping else drag
+    return within, acceleration, drag + within if slipping else drag
 
 
 def loop_pole(inertia: float, damping: float, stiffness: float) -> float:

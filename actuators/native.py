@@ -22,7 +22,7 @@ from pliant.actuators.cache import numba_cache, store_source
 from pliant.actuators.drive import INPUTS, DriveKind
 from pliant.actuators.identity import plain_functions
 from pliant.actuators.law import Law
-from pliant.actuators.layout import LAW_AT, MOTORS, SIGNALS, identity_words
+from pliant.actuators.layout import IMPLICIT, LARGEST_STEP, LAW_AT, MOTORS, SIGNALS, identity_words
 from pliant.actuators.native_access import (
     REFERENCES,
     SLOTS,
@@ -43,6 +43,8 @@ from pliant.actuators.native_access import (
     law_table,
     link_state,
     multistage,
+    other_force,
+    push_step,
     timestep,
     torque_bounds,
 )
@@ -140,14 +142,15 @@ def _act_dyn(m: int, d: int, i: int) -> float:
     q, dq, c1, c2, act, rates = _inputs(m, d, i, p)
     low, high = torque_bounds(m, i)
     inertia = joint_inertia(m, d, i)
+    force = other_force(m, d, i) if p[IMPLICIT] == 1.0 else 0.0
     kernel.act_rates(
-        law, drive, second, p, q, dq, c1, c2, act, rates, timestep(m), multistage(m), inertia, low, high
+        law, drive, second, p, q, dq, c1, c2, act, rates, timestep(m), multistage(m), inertia, force, low, high
     )
     return rates[0]
 
 
 def _act_bias(m: int, d: int, i: int) -> float:
-    """`mjcb_act_bias`: torque of the joint on its link. NaN where its law or drive is unknown."""
+    """`mjcb_act_bias`: torque of the joint on its link. NaN with an unknown law or drive or too long a step."""
     address = joint_row(m, i)
     if address == 0:
         return math.nan
@@ -155,6 +158,8 @@ def _act_bias(m: int, d: int, i: int) -> float:
     law = find_law(p)
     known, drive, _ = find_drives(p)
     if law == 0 or not known:
+        return math.nan
+    if timestep(m) >= p[LARGEST_STEP] > 0.0:
         return math.nan
     q, dq, c1, c2, act, rates = _inputs(m, d, i, p)
     return kernel.bias_force(law, drive, p, q, dq, c1, c2, act, rates, timestep(m))
@@ -170,7 +175,7 @@ def read_joints(m: int, d: int, actuators: int, count: int, out: int) -> float:
         q, dq, c1, c2, act, _ = _inputs(m, d, i, p)
         row = doubles(out + 8 * _SIGNAL_COUNT * k)
         low, high = torque_bounds(m, i)
-        kernel.joint_signals(law, drive, second, p, q, dq, c1, c2, act, low, high, row)
+        kernel.joint_signals(law, drive, second, p, q, dq, c1, c2, act, low, high, push_step(m), row)
     return 0.0
 
 
@@ -182,13 +187,15 @@ def _trace_joint(
     law = find_law(p)
     _, drive, second = find_drives(p)
     positions, velocities, controls = doubles(q), doubles(dq), doubles(c)
-    low, high = doubles(bounds)[0], doubles(bounds)[1]
+    low, high, push = doubles(bounds)[0], doubles(bounds)[1], doubles(bounds)[2]
     for k in range(steps):
         c1 = controls[columns * k]
         c2 = controls[columns * k + 1] if columns == 2 else 0.0
         state = doubles(act + 8 * size * k)
         line = doubles(out + 8 * _SIGNAL_COUNT * k)
-        kernel.joint_signals(law, drive, second, p, positions[k], velocities[k], c1, c2, state, low, high, line)
+        kernel.joint_signals(
+            law, drive, second, p, positions[k], velocities[k], c1, c2, state, low, high, push, line
+        )
     return 0.0
 
 

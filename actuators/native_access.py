@@ -40,6 +40,7 @@ _QPOSADR, _DOFADR = _AT["jnt_qposadr"], _AT["jnt_dofadr"]
 _TIMESTEP, _INTEGRATOR = _AT["opt.timestep"], _AT["opt.integrator"]
 _TIME, _QPOS, _QVEL, _CTRL = _AT["time"], _AT["qpos"], _AT["qvel"], _AT["ctrl"]
 _ACT, _ACT_DOT = _AT["act"], _AT["act_dot"]
+_BIAS, _PASSIVE, _APPLIED = _AT["qfrc_bias"], _AT["qfrc_passive"], _AT["qfrc_applied"]
 _INERTIA, _INERTIA_ROW, _INERTIA_COUNT = _AT["M"], _AT["M_rowadr"], _AT["M_rownnz"]
 _RK4: Final = int(mujoco.mjtIntegrator.mjINT_RK4)
 
@@ -266,6 +267,15 @@ def joint_inertia(m: int, d: int, i: int) -> float:
 
 
 @register_jitable
+def other_force(m: int, d: int, i: int) -> float:
+    """Force on the joint that actuator i acts on, without that of actuators and constraints."""
+    joint = int32_at(int64_at(m + _TRNID) + 8 * i)
+    at = 8 * int32_at(int64_at(m + _DOFADR) + 4 * joint)
+    applied = float_at(int64_at(d + _PASSIVE) + at) + float_at(int64_at(d + _APPLIED) + at)
+    return applied - float_at(int64_at(d + _BIAS) + at)
+
+
+@register_jitable
 def activation(m: int, d: int, i: int) -> tuple[int, int]:
     """Addresses of actuator i's slices of `act` and `act_dot` (of their beginnings where it has none)."""
     first = 8 * max(int32_at(int64_at(m + _ACTADR) + 4 * i), 0)
@@ -276,6 +286,12 @@ def activation(m: int, d: int, i: int) -> tuple[int, int]:
 def timestep(m: int) -> float:
     """The model's time step."""
     return float_at(m + _TIMESTEP)
+
+
+@register_jitable
+def push_step(m: int) -> float:
+    """Time step by which springs push the motors; 0 under RK4, which does not."""
+    return 0.0 if multistage(m) else timestep(m)
 
 
 @register_jitable

@@ -14,6 +14,8 @@ from pliant.actuators.law import Compliance, Law, Pair
 from pliant.actuators.layout import (
     DRIVE,
     IDENTITY,
+    IMPLICIT,
+    LARGEST_STEP,
     LAW_AT,
     MAGIC,
     MAGIC_VALUE,
@@ -118,12 +120,27 @@ def _inertia(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float
     return float(data.M[model.M_rowadr[dof] + model.M_rownnz[dof] - 1])
 
 
+def _other_force(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
+    """Force on the joint that an actuator acts on, without that of actuators and constraints."""
+    dof = model.jnt_dofadr[model.actuator_trnid[actuator, 0]]
+    return float(data.qfrc_passive[dof] + data.qfrc_applied[dof] - data.qfrc_bias[dof])
+
+
 def torque_bounds(model: mujoco.MjModel, joint: int) -> Pair:
     """Least and largest torque that a joint lets through (`actuatorfrcrange`), N·m."""
     if not model.jnt_actfrclimited[joint]:
         return -math.inf, math.inf
     low, high = model.jnt_actfrcrange[joint].tolist()
     return low, high
+
+
+def push_step(model: mujoco.MjModel) -> float:
+    """Time step by which springs push the motors, s; 0 under RK4, which takes derivatives."""
+    return 0.0 if _multistage(model) else float(model.opt.timestep)
+
+
+def _multistage(model: mujoco.MjModel) -> bool:
+    return int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
 
 
 def act_dyn(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
@@ -134,11 +151,12 @@ def act_dyn(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float:
         return math.nan
     q, dq, c1, c2, where = _gather(model, data, actuator, p)
     rates = data.act_dot[where].tolist()
-    multistage = int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
+    multistage = _multistage(model)
     inertia = _inertia(model, data, actuator)
     act, step = data.act[where].tolist(), float(model.opt.timestep)
     low, high = torque_bounds(model, model.actuator_trnid[actuator, 0])
-    kernel.act_rates(*parts, p, q, dq, c1, c2, act, rates, step, multistage, inertia, low, high)
+    force = _other_force(model, data, actuator) if p[IMPLICIT] == 1.0 else 0.0
+    kernel.act_rates(*parts, p, q, dq, c1, c2, act, rates, step, multistage, inertia, force, low, high)
     data.act_dot[where] = rates
     return float(rates[0])
 
@@ -150,6 +168,8 @@ def act_bias(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> float
     if p is None or parts is None:
         return math.nan
     q, dq, c1, c2, where = _gather(model, data, actuator, p)
+    if model.opt.timestep >= p[LARGEST_STEP] > 0.0:
+        return math.nan
     act, rates = data.act[where].tolist(), data.act_dot[where].tolist()
     return kernel.bias_force(parts.law, parts.drive, p, q, dq, c1, c2, act, rates, float(model.opt.timestep))
 
@@ -161,4 +181,4 @@ def read_joint(model: mujoco.MjModel, data: mujoco.MjData, actuator: int, out: M
     low, high = torque_bounds(model, model.actuator_trnid[actuator, 0])
     parts = find(p)
     assert parts is not None
-    kernel.joint_signals(*parts, p, q, dq, c1, c2, data.act[where].tolist(), low, high, out)
+    kernel.joint_signals(*parts, p, q, dq, c1, c2, data.act[where].tolist(), low, high, push_step(model), out)

@@ -82,7 +82,7 @@ def trace_joint(
     callbacks.register(joint.description)
     out = np.zeros((steps, len(SIGNALS)))
     row = np.ascontiguousarray(model.actuator_user[joint.actuators[0]])
-    bounds = np.array(python_backend.torque_bounds(model, joint.joint))
+    bounds = np.array([*python_backend.torque_bounds(model, joint.joint), python_backend.push_step(model)])
     arrays = [np.ascontiguousarray(a, dtype=np.float64) for a in (position, velocity, control, act)]
     if callbacks.current_backend() is Backend.NATIVE:
         from pliant.actuators import native
@@ -95,9 +95,9 @@ def trace_joint(
         p = row.tolist()
         parts = python_backend.find(p)
         assert parts is not None
-        low, high = bounds.tolist()
+        low, high, push = bounds.tolist()
         for k in range(steps):
             q_k, dq_k, c_k, a_k = (array[k].tolist() for array in arrays)
             c2 = c_k[1] if p[MOTORS] == 2.0 else 0.0
-            kernel.joint_signals(*parts, p, q_k, dq_k, c_k[0], c2, a_k, low, high, out[k])
+            kernel.joint_signals(*parts, p, q_k, dq_k, c_k[0], c2, a_k, low, high, push, out[k])
     return {name: out[:, i].copy() for i, name in enumerate(SIGNALS)}

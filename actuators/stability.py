@@ -1,11 +1,14 @@
 """Whether a time step is short enough for a model's compliant joints, before anything explodes.
 
-A torque from a callback is explicit in every MuJoCo integrator: with stiffness K and damping D on an inertia I
-it is stable only while K·h² + 2·D·h < 4·I, which for D = 0 is h < 2/√(K/I).
+A torque from a callback is explicit in every MuJoCo integrator. With stiffness K and damping D on an inertia I a
+single-step integrator carries it only while K·h² + 2·D·h < 4·I, which for D = 0 is h < 2/√(K/I). A motor behind
+the spring gets the same impulse as the link (see `motor.motor_step`), so that the pair is bounded as one:
+K·(1/I + 1/J)·h² < 4. What MuJoCo takes implicitly helps: the damping b of the link, 4·I + 2·b·h on the right. RK4
+carries an undamped spring up to h < 2.83/√(K·(1/I + 1/J)).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,18 +23,22 @@ from pliant.errors import ConfigurationError, PliantError
 EXPLICIT_SHARE = 0.25
 """With implicit stiffness, the share κ of K·h²/I left to the explicit torque, where it is more accurate."""
 
-_MOST_SUBSTEPS = 200
-"""More motor sub-steps than this in a physics step are refused."""
-
 _POSES = 16
+_SEARCHES, _SEARCH_STEPS = 3, 25
+"""From how many of the random poses the worst one is looked for, and for how many steps."""
 
 _LONGEST = 1e6
 """A step that nothing bounds, s."""
 
-_CARRY_DAMPING = (int(mujoco.mjtIntegrator.mjINT_IMPLICIT), int(mujoco.mjtIntegrator.mjINT_IMPLICITFAST))
+_SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+_RK4 = int(mujoco.mjtIntegrator.mjINT_RK4)
+_DISCRETE = int(mujoco.mjtIntegrator.mjINT_DISCRETE)
+_CARRY_DRIVES = (int(mujoco.mjtIntegrator.mjINT_IMPLICIT), int(mujoco.mjtIntegrator.mjINT_IMPLICITFAST))
 
 _RK4_REACH = 2.6
 """RK4 damps every pole λ of the left half-plane with h·|λ| below this."""
+
+Array = NDArray[np.float64]
 
 
 class StabilityError(PliantError, ValueError):
@@ -57,86 +64,167 @@ Joints = Sequence[tuple[str, CompliantJoint, int]]
 """Name, description and MuJoCo index of joints."""
 
 
-def _inverse_inertias(model: mujoco.MjModel) -> NDArray[np.float64]:
-    """M⁻¹ in the rest pose and in poses sampled from the joint ranges, (poses, nv, nv)."""
-    data = mujoco.MjData(model)
-    random = np.random.default_rng(0)
-    scalar = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
-    result = np.zeros((_POSES, model.nv, model.nv))
-    for pose in range(_POSES):
-        for j in range(model.njnt) if pose else ():
-            if int(model.jnt_type[j]) in scalar:
-                low, high = model.jnt_range[j] if model.jnt_limited[j] else (-math.pi, math.pi)
-                data.qpos[model.jnt_qposadr[j]] = random.uniform(low, high)
+class _Masses:
+    """Inertia matrices of a model: in its first pose, in random ones, in those that a search finds worst."""
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self._model, self._data = model, mujoco.MjData(model)
+        self._places = [j for j in range(model.njnt) if int(model.jnt_type[j]) in _SCALAR]
+        limits = [
+            model.jnt_range[j].tolist() if model.jnt_limited[j] else (-math.pi, math.pi) for j in self._places
+        ]
+        self._low, self._high = np.array(limits, dtype=np.float64).reshape(-1, 2).T
+        random = np.random.default_rng(0)
+        self.poses = [self._data.qpos[model.jnt_qposadr[self._places]].copy()]
+        self.poses += [random.uniform(self._low, self._high) for _ in range(_POSES - 1)]
+        self.matrices = np.array([self.of(pose) for pose in self.poses])
+
+    def of(self, pose: Array) -> Array:
+        """Inertia matrix in a pose of the scalar joints, (nv, nv)."""
+        model, data = self._model, self._data
+        data.qpos[model.jnt_qposadr[self._places]] = pose
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
         mujoco.mj_makeM(model, data)
-        mujoco.mj_fullM(model, data, result[pose])
-    return np.linalg.inv(result)
+        result = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, result)
+        return result
+
+    def with_worst(self, bound: Callable[[Array], float]) -> Array:
+        """The matrices, and those of poses for which `bound` is least near the worst of them, (n, nv, nv)."""
+        if len(self._places) < 2:
+            return self.matrices
+        from scipy.optimize import Bounds, minimize
+
+        def bound_in(pose: Array) -> float:
+            return bound(self.of(np.clip(pose, self._low, self._high)))
+
+        found, limits = list(self.matrices), Bounds(self._low, self._high)
+        for start in np.argsort([bound(matrix) for matrix in self.matrices])[:_SEARCHES].tolist():
+            worst = minimize(
+                bound_in, self.poses[start], method="L-BFGS-B", bounds=limits,
+                options={"maxiter": _SEARCH_STEPS, "eps": 1e-4},
+            )  # fmt: skip
+            found.append(self.of(np.asarray(worst.x, dtype=np.float64)))
+        return np.array(found)
 
 
 def free_inertia(model: mujoco.MjModel, joint: int) -> float:
     """Inertia that a torque on a joint meets in the model's first pose, the other joints free, kg·m²."""
     dof = int(model.jnt_dofadr[joint])
-    return 1.0 / float(_inverse_inertias(model)[0, dof, dof])
+    return 1.0 / float(np.linalg.inv(_Masses(model).matrices[0])[dof, dof])
 
 
 def explicit_stiffness(model: mujoco.MjModel, joint: int) -> float:
     """Stiffness that stays explicit at a joint with implicit stiffness, κ·I/h², N·m/rad."""
     dof = int(model.jnt_dofadr[joint])
-    inertia = 1.0 / float(np.max(_inverse_inertias(model)[:, dof, dof]))
+    inertia = 1.0 / float(np.max(np.linalg.inv(_Masses(model).matrices)[:, dof, dof]))
     return EXPLICIT_SHARE * inertia / float(model.opt.timestep) ** 2
 
 
 def stability_margin(model: mujoco.MjModel, joints: Joints) -> Margin | None:
-    """The joint that bounds the time step, over sampled poses; None where none does.
+    """The joint that bounds the time step, in the worst of sampled poses and what a search finds from them.
 
-    The bound is the step h at which the largest eigenvalue of M⁻¹·diag(K·h² + 2·D·h) reaches 4. Springs are taken
-    at their stiffest, all at once; in modes with motors the spring also works against the motor's inertia. Motors
-    are stepped beside the link, so that a joint that nothing damps gains energy with the fourth power of the step,
-    0.1 % a step at half the bound; the default motor and 9 % of critical damping on the link take more than that.
-    The bristle of a servo's friction, κ·I/h² with a damping of 2·K·h, takes 5·κ of the 4 for itself. What MuJoCo's
-    integrators take implicitly does not count: the damping of an affine drive (M becomes M + h·D/2) under
-    `implicit` and `implicitfast`, and the whole drive under `discrete`.
+    Springs are taken at their stiffest, all at once. Under a single-step integrator the bound is the step h at
+    which the largest eigenvalue of M⁻¹·diag(K·h² + 2·D·h) reaches 4, M⁻¹ being (M + h·B/2)⁻¹ of the links with
+    the damping B that the integrator carries, plus 1/J of the motors behind springs. The bristle of a servo's
+    friction, κ·I/h² with a damping of 2·K·h, takes 5·κ of the 4 for itself. `discrete` carries a whole affine
+    drive, `implicit` and `implicitfast` its damping. Under RK4 it is the step at which the first of the poles
+    leaves its region.
+
+    Returns:
+        None where nothing bounds the step.
     """
     known = [_Known.of(model, *joint) for joint in joints]
     known = [joint for joint in known if joint.stiffness > 0.0 or joint.damping > 0.0]
     if not known:
         return None
-    dofs = [joint.dof for joint in known]
-    stiffness = np.array([joint.stiffness for joint in known])
-    damping = np.array([joint.damping for joint in known])
-    bristles = 1.0 - 5.0 * EXPLICIT_SHARE / 4.0 * np.array([joint.bristle for joint in known])
-    motors = np.diag([1.0 / joint.rotor for joint in known])
-    carried = np.zeros(model.nv)
-    carried[dofs] = [joint.carried_damping for joint in known]
-    still = _inverse_inertias(model)
-    masses = np.linalg.inv(still) if carried.any() else still
+    masses = _Masses(model)
+    bound = _Bound(model, known)
+    matrices = masses.with_worst(lambda matrix: bound.largest_step(matrix[None])[0])
+    return bound.margin(matrices)
 
-    def inverse(step: float) -> NDArray[np.float64]:
-        """M⁻¹ of the joints over the poses, with the damping that the integrator carries over a step."""
-        whole = still
-        if carried.any():
-            whole = np.asarray(np.linalg.inv(masses + 0.5 * step * np.diag(carried)), dtype=np.float64)
-        part: NDArray[np.float64] = whole[:, dofs][:, :, dofs] + motors
-        return part
 
-    def vibration(step: float) -> tuple[float, int]:
-        """Largest eigenvalue of M⁻¹·diag(K·h² + 2·D·h), and the joint that moves most in it."""
-        root = np.sqrt((stiffness * step**2 + 2 * damping * step) / bristles)
-        values, vectors = np.linalg.eigh(root[:, None] * inverse(step) * root)
-        pose = int(np.argmax(values[:, -1]))
-        return float(values[pose, -1]), int(np.argmax(np.abs(vectors[pose, :, -1])))
+class _Bound:
+    """The longest stable step of joints, for some inertia matrices."""
 
-    low, high = 0.0, 1.0
-    while vibration(high)[0] < 4.0 and high < _LONGEST:
-        high *= 2.0
-    while high - low > 1e-6 * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if vibration(middle)[0] < 4.0 else (low, middle)
-    index = vibration(low)[1]
-    inertia = (stiffness[index] * low**2 + 2 * damping[index] * low) / bristles[index] / 4.0
-    return Margin(known[index].name, float(stiffness[index]), float(damping[index]), float(inertia), low)
+    def __init__(self, model: mujoco.MjModel, known: Sequence["_Known"]) -> None:
+        self._known = known
+        self._dofs = [joint.dof for joint in known]
+        self._stiffness = np.array([joint.stiffness for joint in known])
+        self._damping = np.array([joint.damping for joint in known])
+        self._bristles = 1.0 - 5.0 * EXPLICIT_SHARE / 4.0 * np.array([joint.bristle for joint in known])
+        self._motors = np.array([1.0 / joint.rotor for joint in known])
+        self._rk4 = int(model.opt.integrator) == _RK4
+        self._links = np.array(model.dof_damping).reshape(model.nv, -1)[:, 0].copy()
+        self._carried = np.zeros(model.nv) if self._rk4 or not _carries_damping(model) else self._links.copy()
+        for joint in known:
+            self._carried[joint.dof] += joint.carried_damping
+
+    def largest_step(self, matrices: Array) -> tuple[float, int]:
+        """The step, s, and which of the joints moves most in the vibration that bounds it."""
+        return self._of_rk4(matrices) if self._rk4 else self._of_single_steps(matrices)
+
+    def margin(self, matrices: Array) -> Margin:
+        """The bound with what makes it."""
+        step, index = self.largest_step(matrices)
+        stiffness, damping = float(self._stiffness[index]), float(self._damping[index])
+        inertia = (stiffness * step**2 + 2 * damping * step) / self._bristles[index] / (8.0 if self._rk4 else 4.0)
+        return Margin(self._known[index].name, stiffness, damping, float(inertia), step)
+
+    def _inverses(self, matrices: Array, step: float) -> Array:
+        """M⁻¹ of the joints with their motors, with the damping that the integrator carries over a step."""
+        whole = np.linalg.inv(matrices + 0.5 * step * np.diag(self._carried))
+        return np.asarray(whole[:, self._dofs][:, :, self._dofs] + np.diag(self._motors), dtype=np.float64)
+
+    def _of_single_steps(self, matrices: Array) -> tuple[float, int]:
+        def vibration(step: float) -> tuple[float, int]:
+            """Largest eigenvalue of M⁻¹·diag(K·h² + 2·D·h), and the joint that moves most in it."""
+            root = np.sqrt((self._stiffness * step**2 + 2 * self._damping * step) / self._bristles)
+            values, vectors = np.linalg.eigh(root[:, None] * self._inverses(matrices, step) * root)
+            pose = int(np.argmax(values[:, -1]))
+            return float(values[pose, -1]), int(np.argmax(np.abs(vectors[pose, :, -1])))
+
+        low, high = 0.0, 1.0
+        while vibration(high)[0] < 4.0 and high < _LONGEST:
+            high *= 2.0
+        while high - low > 1e-6 * high:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if vibration(middle)[0] < 4.0 else (low, middle)
+        return low, vibration(low)[1]
+
+    def _of_rk4(self, matrices: Array) -> tuple[float, int]:
+        """From the poles of links on springs, with the damping of joints and drives."""
+        count = len(self._dofs)
+        inverse = self._inverses(matrices, 0.0)
+        damping = np.diag(self._damping + self._links[self._dofs])
+        motion = np.zeros((len(matrices), 2 * count, 2 * count))
+        motion[:, :count, count:] = np.eye(count)
+        motion[:, count:, :count] = -inverse * self._stiffness
+        motion[:, count:, count:] = -inverse @ damping
+        poles, vectors = np.linalg.eig(motion)
+        steps = _rk4_reach(poles) / np.maximum(np.abs(poles), 1.0 / _LONGEST)
+        pose, pole = np.unravel_index(int(np.argmin(steps)), steps.shape)
+        return float(steps[pose, pole]), int(np.argmax(np.abs(vectors[pose, :count, pole])))
+
+
+def _rk4_reach(poles: Array) -> Array:
+    """How far h·|λ| may go in the direction of each pole before RK4 lets it grow."""
+    direction = poles / np.maximum(np.abs(poles), 1e-300)
+    reach = np.linspace(0.0, 3.0, 1501)
+    z = direction[..., None] * reach
+    grows = np.abs(1 + z + z**2 / 2 + z**3 / 6 + z**4 / 24) > 1 + 1e-9
+    found: Array = np.where(grows.any(-1), reach[np.argmax(grows, axis=-1)], reach[-1])
+    return found
+
+
+def _carries_damping(model: mujoco.MjModel) -> bool:
+    """Whether the (single-step) integrator takes the damping of joints implicitly."""
+    if int(model.opt.integrator) != int(mujoco.mjtIntegrator.mjINT_EULER):
+        return True
+    return not model.opt.disableflags & (
+        int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP) | int(mujoco.mjtDisableBit.mjDSBL_DAMPER)
+    )
 
 
 class _Known(NamedTuple):
@@ -150,7 +238,7 @@ class _Known(NamedTuple):
     """Inertia of the motor behind the spring; infinite where there is none."""
     bristle: bool
     carried_damping: float
-    """Damping that the integrator takes implicitly."""
+    """Damping of its drive that the integrator takes implicitly."""
 
     @classmethod
     def of(cls, model: mujoco.MjModel, name: str, description: CompliantJoint, joint: int) -> "_Known":
@@ -159,9 +247,9 @@ class _Known(NamedTuple):
         damping, carried = description.link_damping, 0.0
         if description.affine is not None:
             damping = _affine_damping(model, joint)
-            if int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_DISCRETE):
+            if int(model.opt.integrator) == _DISCRETE:
                 stiffness, damping = 0.0, 0.0
-            elif int(model.opt.integrator) in _CARRY_DAMPING:
+            elif int(model.opt.integrator) in _CARRY_DRIVES:
                 damping, carried = 0.0, damping
         rotor = description.drives[0].inertia if description.mode.has_motors else math.inf
         bristle = description.mode.rigid and description.explicit_share
@@ -183,7 +271,7 @@ def _check_motor_loop(name: str, joint: CompliantJoint, step: float, units: Join
             f"joint {name!r} (mode {int(joint.mode)}): its drive {joint.drives[0].kind.name!r} (J = "
             f"{joint.drives[0].inertia:g} {units.inertia}) settles at up to {max(poles):.3g}/s and needs a time "
             f"step below {largest:.3g} s under RK4, not {step:g} s. Ways out: that time step; another integrator, "
-            "which gives motors their own sub-steps; a heavier motor; lower gains."
+            "which takes the loops of motors implicitly; a heavier motor; lower gains."
         )
 
 
@@ -198,8 +286,8 @@ def _ways_out(joint: CompliantJoint) -> str:
     return ways + ("a heavier motor; " if joint.mode.has_motors else "")
 
 
-def check_stability(model: mujoco.MjModel, joints: Joints) -> None:
-    """Raise where the model's time step is too long for one of its compliant joints.
+def check_stability(model: mujoco.MjModel, joints: Joints) -> float:
+    """Return the longest time step that the joints allow, s; raise where the model's is as long.
 
     Raises:
         StabilityError: names the joint, K, I, the largest safe step and the ways out.
@@ -207,21 +295,13 @@ def check_stability(model: mujoco.MjModel, joints: Joints) -> None:
     """
     step = float(model.opt.timestep)
     integrator = int(model.opt.integrator)
-    discrete = integrator == int(mujoco.mjtIntegrator.mjINT_DISCRETE)
     for name, description, joint in joints:
-        units = joint_units(model.jnt_type[joint])
-        if description.implicit and not discrete:
+        if description.implicit and integrator != _DISCRETE:
             raise ConfigurationError(
                 f"joint {name!r} has implicit stiffness, which only MuJoCo's integrator 'discrete' carries: set "
                 "spec.option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE."
             )
-        if step > _MOST_SUBSTEPS * description.substep:
-            raise StabilityError(
-                f"joint {name!r}: a motor of {description.drives[0].inertia:g} {units.inertia} on a spring of up "
-                f"to {description.stiffest:g} {units.stiffness} needs sub-steps of {description.substep:.2g} s, "
-                f"more than {_MOST_SUBSTEPS} in a time step of {step:g} s. Use a shorter step or a heavier motor."
-            )
-        if integrator == int(mujoco.mjtIntegrator.mjINT_RK4):
+        if integrator == _RK4:
             for drive in description.drives:
                 if drive.kind.state and drive.kind.rates is None:
                     raise ConfigurationError(
@@ -229,16 +309,23 @@ def check_stability(model: mujoco.MjModel, joints: Joints) -> None:
                         "step, not at the stages of RK4. Use another integrator, such as implicitfast."
                     )
             if description.mode.has_motors:
-                _check_motor_loop(name, description, step, units)
+                _check_motor_loop(name, description, step, joint_units(model.jnt_type[joint]))
     margin = stability_margin(model, joints)
-    if margin is not None and step >= margin.largest_step:
+    if margin is None:
+        return math.inf
+    if step >= margin.largest_step:
         description, joint = next((d, j) for n, d, j in joints if n == margin.joint)
         units = joint_units(model.jnt_type[joint])
+        rule = (
+            "h·√(K/I) < 2.83 without damping" if integrator == _RK4
+            else "K·h² + 2·D·h < 4·I, which is 2/√(K/I) without damping"
+        )  # fmt: skip
         raise StabilityError(
             f"joint {margin.joint!r} (law {description.law.law.name!r}, mode {int(description.mode)}): the time "
             f"step {step:g} s is unstable at its stiffest setting. K = {margin.stiffness:.4g} {units.stiffness} "
             f"and D = {margin.damping:.4g} {units.damping} on I = {margin.inertia:.3g} {units.inertia} need a "
-            f"step below {margin.largest_step:.3g} s (K·h² + 2·D·h < 4·I, which is 2/√(K/I) without damping). "
+            f"step below {margin.largest_step:.3g} s ({rule}). "
             f"Ways out: a step of at most {0.8 * margin.largest_step:.2g} s; {_ways_out(description)}armature on "
             "the joint."
         )
+    return margin.largest_step

@@ -33,7 +33,18 @@ MODEL_FIELDS = (
     "M_rowadr",
     "M_rownnz",
 )
-DATA_FIELDS = ("time", "qpos", "qvel", "ctrl", "act", "act_dot", "M")
+DATA_FIELDS = (
+    "time",
+    "qpos",
+    "qvel",
+    "ctrl",
+    "act",
+    "act_dot",
+    "M",
+    "qfrc_bias",
+    "qfrc_passive",
+    "qfrc_applied",
+)
 
 _SCALARS: Mapping[str, type[ctypes._SimpleCData]] = {  # type: ignore[type-arg]
     "mjtNum": ctypes.c_double,

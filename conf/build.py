@@ -25,7 +25,7 @@ LEARNED = (
 _TRUSTED = ("pliant", "stable_baselines3", "sb3_contrib", "torch.nn", "torch.optim", "hydra.utils.get_class")
 
 
-_NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 """`module:name`, as laws, drives and terms of one's own are named."""
 
 
@@ -94,7 +94,7 @@ def _trusted(target: str, trusted: Sequence[str]) -> bool:
         found = get_object(target)
         home = getattr(found, "__module__", None) or ""
         source = getattr(found, "source", None)  # of a law or drive: the module that made it
-        if isinstance(source, str) and _NAMED.fullmatch(source):
+        if isinstance(source, str) and NAMED.fullmatch(source):
             home = source.partition(":")[0]
     except Exception:  # importing may fail in any way; building it will say how
         home = target
@@ -114,7 +114,7 @@ def _targets(node: Any) -> Iterator[str]:
     elif isinstance(node, list):
         for value in node:
             yield from _targets(value)
-    elif isinstance(node, str) and _NAMED.fullmatch(node):
+    elif isinstance(node, str) and NAMED.fullmatch(node):
         yield node.replace(":", ".")
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import InterpolationKeyError
 
 from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError, check_bounds, unknown_name
 
@@ -22,6 +23,7 @@ _BUILT = (
     "ilc",
     "randomisation",
     "algo",
+    "controller",
     "safety",
     "robustness",
     "experiment",
@@ -141,7 +143,10 @@ def check_settings(settings: DictConfig, usual: DictConfig) -> None:
         ConfigurationError: a setting is of another kind than its default, or was not given.
         OutOfBoundsError: a number is not finite or out of bounds.
     """
-    given, defaults = (OmegaConf.to_container(config, resolve=True) for config in (settings, usual))
+    try:
+        given, defaults = (OmegaConf.to_container(config, resolve=True) for config in (settings, usual))
+    except InterpolationKeyError:  # whoever needs what is not there says so better
+        given, defaults = (OmegaConf.to_container(config, resolve=False) for config in (settings, usual))
     for key, value in _checked("", given, defaults):
         with open_dict(settings):
             OmegaConf.update(settings, key, value)
@@ -151,6 +156,8 @@ def _checked(key: str, value: Any, usual: Any) -> Iterator[tuple[str, Any]]:
     """Check a node; yields the numbers that become whole."""
     if value == "???":
         raise ConfigurationError(f"{key} must be given: {key}=…")
+    if isinstance(value, str) and "${" in value:
+        return
     if _within(key, _FREE) and not (isinstance(value, Mapping) and isinstance(usual, Mapping)):
         if isinstance(value, bool) and _number(usual):
             raise _wrong(key, value, "a number")

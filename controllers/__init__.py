@@ -15,7 +15,7 @@ from pliant.controllers.ilc import LearningLaw, NormOptimalILC, PDTypeILC, PType
 from pliant.controllers.joint_pid import ComputedTorque, JointPID
 from pliant.controllers.learning import IterativeLearning, Learned, StopReason, Trial
 from pliant.controllers.paths import Circle, JointViaPoints, Line, Path, ViaPoints, joint_trajectory
-from pliant.controllers.setpoints import Setpoints
+from pliant.controllers.setpoints import SetpointPID, Setpoints
 from pliant.controllers.trajectories import (
     Chirp,
     MinimumJerk,
@@ -61,6 +61,7 @@ __all__ = [
     "Resonance",
     "Rows",
     "Run",
+    "SetpointPID",
     "Setpoints",
     "Sine",
     "Step",

@@ -32,6 +32,9 @@ class Controller(ABC):
     millisecond, so that any robot's period has room for it.
     """
 
+    initial_command: ArrayLike | None = None
+    """The command, (columns,), under which a machine waits before the first update; None: its resting one."""
+
     def check(self, info: RobotInfo) -> None:  # noqa: B027  most controllers fit any robot of the right size
         """Raise `MismatchError`, naming every difference, if this is for another robot.
 

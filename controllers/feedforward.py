@@ -4,6 +4,7 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,6 @@ from numpy.typing import ArrayLike
 from pliant.controllers.checks import (
     Array,
     all_finite,
-    differences,
     finite_array,
     name_differences,
     number_array,
@@ -20,10 +20,13 @@ from pliant.controllers.checks import (
     positive,
 )
 from pliant.controllers.controller import Controller, check_names
+from pliant.controllers.robot_parameters import ALL_THE_SAME, parameter_differences
 from pliant.errors import FileFormatError, MismatchError, PliantError, ShapeError
 from pliant.files import PathLike, plain, read_npz, write_npz
 from pliant.hardware.robot import RobotInfo, State
 
+FEEDFORWARD = "feedforward.npz"
+"""The file of a run that learned one."""
 _FORMAT = 1
 _LABELS = ("columns", "units", "joints", "robot", "period", "parameters", "versions")
 
@@ -54,7 +57,7 @@ class FeedForward:
     period: float
     """Time from one row to the next, s."""
     parameters: Mapping[str, object] = field(default_factory=dict)
-    """What the robot's joints were (`RobotInfo.parameters`), as plain data."""
+    """What the robot was (`RobotInfo.parameters`), as plain data."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Versions of the software it was learned with."""
     desired: Array | None = None
@@ -126,10 +129,14 @@ class FeedForward:
     def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote.
 
+        Args:
+            path: a file, or the folder of a run that holds `feedforward.npz`.
+
         Raises:
             MissingFileError: no such file.
             FileFormatError: not a feed-forward, damaged, incomplete, of a later format, or with NaN in it.
         """
+        path = Path(path) / FEEDFORWARD if Path(path).is_dir() else path
         arrays = read_npz(path, "feed-forward", ["time", "command", "metadata"])
         try:
             metadata = json.loads(str(arrays["metadata"]))
@@ -147,7 +154,7 @@ class FeedForward:
         except (PliantError, TypeError) as error:
             raise FileFormatError(f"feed-forward {path}: {error}") from error
 
-    def check(self, info: RobotInfo, *, parameters: bool = False) -> None:
+    def check(self, info: RobotInfo, *, parameters: bool = True) -> None:
         """Raise `MismatchError`, listing every difference, if a robot must not replay this.
 
         Columns and joints are compared by name: another order alone is no mismatch (see `arranged`). Names,
@@ -155,15 +162,16 @@ class FeedForward:
 
         Args:
             info: the robot.
-            parameters: whether the parameters of the joints (law, values) must be the same too.
+            parameters: whether the robot's parameters (laws, drives, masses) must be the same too, as far as both
+                sides know them.
         """
         found = name_differences("joint", self.joints, info.joints)
         found += name_differences("column", self.columns, info.command_names)
         found += self._value_differences(info)
         if not np.isclose(self.period, info.period, rtol=1e-9, atol=0.0):
             found.append(f"period: {self.period:g} s in the file, {info.period:g} s here")
-        if parameters:
-            found += differences("parameters", self.parameters, plain(info.parameters))
+        if parameters and (differing := parameter_differences(self.parameters, info.parameters)):
+            found += [*differing, ALL_THE_SAME]
         if found:
             found += order_differences("joints", self.joints, info.joints)
             found += order_differences("columns", self.columns, info.command_names)
@@ -172,7 +180,7 @@ class FeedForward:
                 + "\n  - ".join(found)
             )
 
-    def arranged(self, info: RobotInfo, *, parameters: bool = False) -> Self:
+    def arranged(self, info: RobotInfo, *, parameters: bool = True) -> Self:
         """Return this in the column and joint order of a robot that passes `check`; raise as `check` does."""
         self.check(info, parameters=parameters)
         columns = [self.columns.index(name) for name in info.command_names]
@@ -237,6 +245,7 @@ class Rows(Controller):
     def __init__(self, command: ArrayLike, columns: Sequence[str] = ()) -> None:
         self.command = finite_array("rows of commands", command, (None, len(columns) or None))
         self.columns = tuple(columns)
+        self.initial_command = self.command[0]
         self._row = 0
 
     def check(self, info: RobotInfo) -> None:
@@ -272,7 +281,7 @@ class Rows(Controller):
 class Playback(Rows):
     """Plays a feed-forward on a robot: its commands, a row a period, then the last one for ever."""
 
-    def __init__(self, feedforward: FeedForward, info: RobotInfo, *, parameters: bool = False) -> None:
+    def __init__(self, feedforward: FeedForward, info: RobotInfo, *, parameters: bool = True) -> None:
         """Check and arrange a feed-forward for a robot. Raises as `FeedForward.check` does."""
         self.feedforward = feedforward.arranged(info, parameters=parameters)
         super().__init__(self.feedforward.command, self.feedforward.columns)

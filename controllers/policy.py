@@ -20,6 +20,7 @@ from pliant.controllers.checks import (
     order_differences,
     positive,
 )
+from pliant.controllers.robot_parameters import ALL_THE_SAME, parameter_differences
 from pliant.errors import FileFormatError, MismatchError, OutOfBoundsError, PliantError, ShapeError
 from pliant.files import plain
 from pliant.hardware.robot import Channel, RobotInfo
@@ -47,6 +48,8 @@ class PolicyInfo:
     """The command columns that an action moves, in order."""
     period: float
     """Time from one action to the next, s."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What the robot is; see `pliant.controllers.robot_parameters`. Empty where nothing is known."""
     origin: Mapping[str, Any] = field(default_factory=dict)
     """Where a policy comes from (algorithm, steps, environment, versions), as plain data. Never compared."""
 
@@ -56,7 +59,10 @@ class PolicyInfo:
     @classmethod
     def of(cls, robot: RobotInfo, observations: Sequence[Channel], actions: Sequence[Channel]) -> Self:
         """Return what a robot offers through an environment that observes and commands these channels."""
-        return cls(robot.name, robot.joints, tuple(observations), tuple(actions), robot.period)
+        commanded = _names(actions)
+        held = {channel.name: channel.rest for channel in robot.command if channel.name not in commanded}
+        parameters = {**plain(robot.parameters), "held": held}
+        return cls(robot.name, robot.joints, tuple(observations), tuple(actions), robot.period, parameters)
 
     def to_json(self) -> dict[str, Any]:
         """Return it in JSON's own types; a bound that is infinite is null."""
@@ -66,6 +72,7 @@ class PolicyInfo:
             "observations": [_channel_to_json(channel) for channel in self.observations],
             "actions": [_channel_to_json(channel) for channel in self.actions],
             "period": self.period,
+            "parameters": plain(self.parameters),
             "origin": plain(self.origin),
         }
 
@@ -87,6 +94,7 @@ class PolicyInfo:
                 observations=tuple(map(_channel_from_json, data["observations"])),
                 actions=tuple(map(_channel_from_json, data["actions"])),
                 period=data["period"],
+                parameters=dict(data.get("parameters", {})),  # files of 0.1 have none
                 origin=dict(data["origin"]),
             )
         except (PliantError, KeyError, TypeError, ValueError) as error:
@@ -153,15 +161,17 @@ class Policy(ABC):
         """Return the action, (actions,), for a checked observation; values beyond ±1 will be limited."""
 
 
-def fitted(policy: Policy, info: PolicyInfo) -> Policy:
+def fitted(policy: Policy, info: PolicyInfo, *, parameters: bool = True) -> Policy:
     """Return a policy for what an environment offers, its numbers put in the environment's order.
 
     Observations and actions are matched by name, so that another order is no obstacle. Everything else must be
-    the same: the names, their units and bounds, the joints, the period.
+    the same: the names, their units and bounds, the joints, the period, and what the robot is.
 
     Args:
         policy: as it was made.
         info: what the environment offers.
+        parameters: whether the robot's parameters (laws, drives, masses, what columns that are not commanded rest
+            at) must be the same too, as far as both sides know them.
 
     Raises:
         MismatchError: it does not fit; every difference is listed.
@@ -172,6 +182,8 @@ def fitted(policy: Policy, info: PolicyInfo) -> Policy:
     found += _channel_differences("action", made.actions, info.actions)
     if not np.isclose(made.period, info.period, rtol=1e-9, atol=0.0):
         found.append(f"period: {made.period:g} s in the file, {info.period:g} s here")
+    if parameters and (differing := parameter_differences(made.parameters, info.parameters)):
+        found += [*differing, ALL_THE_SAME]
     if found:
         for kind in ("observations", "actions"):
             found += order_differences(kind, _names(getattr(made, kind)), _names(getattr(info, kind)))

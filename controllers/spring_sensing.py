@@ -27,10 +27,11 @@ class SpringSensing(RobotWrapper):
     included, which in motion is several times what its spring passes on to the link: a policy that learned with
     the torque on the link would be misled. As true as the laws' parameters are.
 
-    Joints that are rigid, move a pivot, or have other motors on the machine stay as they are.
+    Joints that are rigid, move a pivot, have other motors on the machine, or whose link nothing measures stay as
+    they are.
 
     Args:
-        robot: the machine, with an encoder on every link.
+        robot: the machine.
         joints: the joints of its model, matched by name.
     """
 
@@ -41,7 +42,11 @@ class SpringSensing(RobotWrapper):
     def read(self) -> State:
         """Return the robot's state with what the springs tell."""
         state = self.robot.read()
-        blind = [spring for spring in self._springs if math.isnan(state.spring_torque[spring.motors[0]])]
+        blind = [
+            spring
+            for spring in self._springs
+            if math.isnan(state.spring_torque[spring.motors[0]]) and math.isfinite(state.position[spring.joint])
+        ]
         if not blind:
             return state
         names = ("torque", "stiffness", "spring_torque")

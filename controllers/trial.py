@@ -1,12 +1,14 @@
 """A learner's trial on a robot: from joint commands to the robot's commands, and back to measured positions."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array, finite_array
 from pliant.errors import ConfigurationError, unknown_name
-from pliant.hardware.robot import Robot, RobotInfo
+from pliant.hardware.robot import RobotInfo, State
 
 
 def joint_columns(info: RobotInfo, names: Sequence[str] | None = None) -> tuple[int, ...]:
@@ -41,14 +43,27 @@ def joint_columns(info: RobotInfo, names: Sequence[str] | None = None) -> tuple[
     return tuple(available.index(name) for name in names)
 
 
-class JointTrials:
-    """Runs trials of a learner on a robot: learned columns as given, all others at rest.
+class CommandPlayer(Protocol):
+    """A robot that plays known commands by itself from where it was reset, as `SimulatedRobot.run` does in C.
 
-    Every trial starts from where `Robot.run` starts: a simulated robot from its last reset, a real one from
-    where it stands (walk it to the start first).
+    To the last bit what `controllers.run` gives with `Rows`, which any robot can be given.
     """
 
-    def __init__(self, robot: Robot, columns: Sequence[str] | None = None) -> None:
+    @property
+    def info(self) -> RobotInfo:
+        """The robot's."""
+
+    def run(self, commands: ArrayLike) -> State:
+        """Return the motion under commands, a row a period: n + 1 instants for (n, columns)."""
+
+
+class JointTrials:
+    """Runs trials of a learner on a simulated robot: learned columns as given, all others at rest.
+
+    Every trial starts from the robot's last reset.
+    """
+
+    def __init__(self, robot: CommandPlayer, columns: Sequence[str] | None = None) -> None:
         """Choose the learned columns; see `joint_columns`."""
         self._robot = robot
         self._columns = list(joint_columns(robot.info, columns))

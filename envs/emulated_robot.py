@@ -127,8 +127,8 @@ def _supply(config: DynamixelConfig, given: float | None) -> float:
 def servo_map(config: DynamixelConfig) -> dict[int, RobotServo]:
     """Return how every servo of a configuration is part of a robot with the same joints.
 
-    With θ = direction·(φ − zero)/gear: one servo is the joint's position, two are θ₁,₂ = equilibrium ± preset, and
-    an encoder reads the joint itself.
+    With θ = direction·(φ − zero)/gear: one servo is the joint's position, or behind a spring its equilibrium, two
+    are θ₁,₂ = equilibrium ± preset, and an encoder reads the joint itself.
     """
     found = {}
     for joint, index, mount in config.motors():
@@ -147,6 +147,8 @@ def _shares(joint: DynamixelJoint, index: int) -> dict[str, float]:
     """What the angle of one of its servos adds to a joint's columns."""
     if not joint.compliant:
         return {f"{joint.name}/position": 1.0}
+    if not joint.antagonists:
+        return {f"{joint.name}/equilibrium": 1.0}
     return {f"{joint.name}/equilibrium": 0.5, f"{joint.name}/preset": 0.5 if index == 0 else -0.5}
 
 

@@ -12,6 +12,8 @@ from gymnasium.spaces import Box
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.controllers.checks import positive
+from pliant.controllers.controller import run
+from pliant.controllers.feedforward import Rows
 from pliant.envs.rendering import RENDER_MODES, Drawable, RobotView
 from pliant.envs.tasks.kinematics import Kinematics
 from pliant.envs.tasks.row import VERDICT
@@ -112,7 +114,7 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": round(1.0 / robot.info.period)}
         self._view = None if render_mode is None else RobotView(robot, render_mode, width, height)
-        self._settling = math.ceil(positive("settle", settle, "s") / robot.info.period)
+        self._settling = math.ceil(positive("settle", settle, "s") / robot.info.period) * robot.info.period
         self._terms = [f"reward_{term}" for term in self.task.terms]
         self._episodes = self.task.episodes(1)
         self._going = False
@@ -265,8 +267,7 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         if isinstance(self.robot, Resettable):
             self.robot.reset(seed=int(self.np_random.integers(2**32)), position=position)
             return
-        for _ in range(self._settling):
-            self.robot.send(self.robot.info.rest)
+        run(self.robot, Rows(self.robot.info.rest[None]), self._settling)
 
     def _read_state(self) -> None:
         """Read the robot into the episode, including the command in force."""

@@ -129,6 +129,14 @@ def _missing(description: RobotDescription, robot: SimulatedRobot) -> Iterator[s
         yield "no force-torque sensor, for press: force_torque: {wrist: SITE}"
     if description.machine is None:
         yield "no machine, for hardware=emulated and hardware=real: machine: {bus: dynamixel, servos: …}"
+        return
+    encoders = description.machine.get("encoders") or {}
+    soft = (name.removesuffix("/equilibrium") for name in robot.info.command_names if "/equilibrium" in name)
+    if blind := [joint for joint in soft if joint not in encoders]:
+        yield (
+            f"no encoder on the link of {', '.join(blind)}, which stands elsewhere than its servos, for "
+            f"hardware=emulated and hardware=real: machine: {{encoders: {{{blind[0]}: ID}}}}"
+        )
 
 
 def _inertias_and_loads(model: mujoco.MjModel) -> tuple[Array, Array]:

@@ -85,7 +85,8 @@ class RobotInfo:
     period: float
     """Time from one command to the next, s."""
     parameters: Mapping[str, object] = field(default_factory=dict)
-    """What the joints are (law, mode, values), as plain data: written into every file that is learned."""
+    """What the robot is (laws, drives, masses), as plain data: written into every file of what is learned on it,
+    and compared before that is used."""
     signals: tuple[Channel, ...] = ()
     """What is read, in order: the numbers of `joint_signals`, then what sensors of the robot's own measure; by
     default it has none."""
@@ -215,25 +216,6 @@ class Robot(ABC):
             command: (columns,), in the units of `info.command`. Values outside the bounds are limited;
                 a NaN or a wrong shape raises before anything is sent.
         """
-
-    def run(self, commands: ArrayLike) -> State:
-        """Send commands one after another, a row a period, and return the motion from where the robot stands.
-
-        Args:
-            commands: (n, columns), in the units of `info.command`.
-
-        Returns:
-            A state with a leading axis of n + 1 instants, one period apart: position (n + 1, joints), ….
-
-        Raises:
-            ShapeError, OutOfBoundsError: a row has the wrong shape or a NaN; then none is sent.
-        """
-        rows = [check_command(row, self.info) for row in np.asarray(commands, dtype=np.float64)]
-        states = [self.read()]
-        for command in rows:
-            self.send(command)
-            states.append(self.read())
-        return stacked(states)
 
     @abstractmethod
     def stop(self) -> None:

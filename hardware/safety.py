@@ -23,7 +23,9 @@ log = logging.getLogger(__name__)
 DEFAULT_MOTION: Mapping[str, MotionLimits] = MappingProxyType(
     {
         "rad": MotionLimits(speed=1.5, acceleration=15.0, step=0.1, walk_speed=0.3),
+        "m": MotionLimits(speed=0.25, acceleration=2.5, step=0.02, walk_speed=0.05),
         "N·m": MotionLimits(speed=20.0, acceleration=2000.0, walk_speed=2.0),
+        "N": MotionLimits(speed=200.0, acceleration=20000.0, walk_speed=20.0),
         "1": MotionLimits(speed=5.0, acceleration=500.0, walk_speed=0.5),
     }
 )
@@ -38,7 +40,7 @@ class JointLimits:
     """
 
     low: float = -math.inf
-    """Smallest angle, rad."""
+    """Smallest angle, rad; of a slide joint everything is in m and N."""
     high: float = math.inf
     """Largest angle, rad."""
     speed: float = math.inf

@@ -1,4 +1,4 @@
-"""Run what was learned on a machine: simulated, emulated or real."""
+"""Run what was learned, or a controller, on a machine: simulated, emulated or real."""
 
 from functools import partial
 from pathlib import Path
@@ -9,6 +9,7 @@ from rich.console import Console
 
 from pliant import command_line
 from pliant.conf.build import build
+from pliant.deployment.controller import prepare_controller
 from pliant.deployment.deployment import Deployment
 from pliant.deployment.feedforward import FeedForwardDeployment
 from pliant.deployment.machines import machine
@@ -24,24 +25,25 @@ def prepared(config: DictConfig, robot: SafeRobot, console: Console) -> Deployme
     """Return what the configuration asks for, if it fits the robot. Nothing is connected.
 
     Raises:
-        ConfigurationError: not exactly one of `feedforward` and `policy` is given.
-        PliantError: it cannot be read, or does not fit; see `FeedForwardDeployment` and `prepare_policy`.
+        ConfigurationError: not exactly one of `feedforward`, `policy` and `controller` is given.
+        PliantError: it cannot be read, or does not fit; see `FeedForwardDeployment`, `prepare_policy` and
+            `prepare_controller`.
     """
-    given = [name for name in ("feedforward", "policy") if config[name] is not None]
+    given = [name for name in ("feedforward", "policy", "controller") if config.get(name) is not None]
     if len(given) != 1:
         raise ConfigurationError(
-            f"{'both are' if given else 'nothing is'} given; one of feedforward=FILE (the feedforward.npz of "
-            "pliant ilc) and policy=PATH (the run of pliant train) is needed."
+            f"{' and '.join(given) or 'nothing'} given; one of feedforward=PATH (the run of pliant ilc), "
+            "policy=PATH (the run of pliant train) and controller=NAME is needed."
         )
     if given == ["feedforward"]:
         return FeedForwardDeployment(config, robot)
-    return prepare_policy(config, robot, console)
+    return (prepare_policy if given == ["policy"] else prepare_controller)(config, robot, console)
 
 
 def recorder_of(deployment: Deployment, path: Path, config: DictConfig, console: Console) -> Recorder:
     """Return what records a deployment; a simulated one runs without, where the package for it is missing."""
     try:
-        return Recorder(path, deployment.robot.info, deployment.facts)
+        return Recorder(path, deployment.info, deployment.facts)
     except MissingExtraError as error:
         if config.hardware.kind != "simulated":
             raise

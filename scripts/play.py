@@ -8,7 +8,7 @@ from rich.console import Console
 
 from pliant import command_line
 from pliant.errors import check_bounds
-from pliant.training.environments import Env, make_environment, policy_info
+from pliant.training.environments import Env, make_environment
 from pliant.training.evaluation import find_policy, run_episode
 from pliant.training.run_settings import named_policy, settings
 from pliant.training.statistics import Episode, summary
@@ -40,7 +40,7 @@ def job(config: DictConfig) -> None:
     check_bounds("episodes", config.episodes, 1, 10**9)
     options = {} if mode is None else {"width": int(config.width), "height": int(config.height)}
     env = make_environment(config, mode, **options)
-    policy = find_policy(str(config.policy), policy_info(env), int(config.seed))
+    policy = find_policy(config, env)
     frames: list[object] = []
     console.print(f"{'seed':>10}  {'reward':>9}  {'periods':>7}")
     episodes: list[Episode] = []

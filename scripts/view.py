@@ -1,5 +1,6 @@
 """Look at a robot and at what is soft about it, in a window, in a browser or in a film."""
 
+import math
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,9 @@ import pliant.envs
 from pliant import command_line
 from pliant.conf.build import build
 from pliant.controllers import FeedForward
+from pliant.deployment.controller import build_controller
 from pliant.envs.description import described, is_file, robot_names
+from pliant.envs.movement import Movement
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.experiments.experiment import Experiment
 from pliant.experiments.reproduction import experiment_names
@@ -29,7 +32,7 @@ from pliant.viewing.motions import (
 from pliant.viewing.screens import KEYS, Controls, NativeScreen, Screen, open_web_screen, watch
 
 VIEWERS = ("native", "web", "offscreen")
-_MOTIONS = ("experiment", "environment", "feedforward", "trajectory")
+_MOTIONS = ("experiment", "environment", "feedforward", "trajectory", "controller")
 
 
 def named_subject(arguments: list[str]) -> list[str]:
@@ -78,6 +81,8 @@ def chosen_motion(config: DictConfig) -> LoopedMotion:
         UnknownNameError: the experiment has no such variant.
     """
     motions = [name for name in _MOTIONS if config.get(name) is not None]
+    if "controller" in motions and "trajectory" in motions:
+        motions.remove("trajectory")  # the controller follows it
     if len(motions) > 1:
         raise ConfigurationError(f"{' and '.join(motions)} are motions of their own; give one of them.")
     if config.variant is not None and motions != ["experiment"]:
@@ -92,9 +97,11 @@ def chosen_motion(config: DictConfig) -> LoopedMotion:
         return LoopedEnvironment(make_environment(node), int(config.seed))
     robot = described(config.robot).simulated()
     if config.feedforward is not None:
-        path = Path(config.feedforward)
-        learned = FeedForward.load(path / "feedforward.npz" if path.is_dir() else path)
-        return LoopedMovement(feedforward_movement(robot, learned))
+        return LoopedMovement(feedforward_movement(robot, FeedForward.load(config.feedforward)))
+    if config.get("controller") is not None:
+        controller = build_controller(config.controller, robot.info)
+        duration = math.inf if controller.trajectory is None else float(controller.trajectory.duration)
+        return LoopedMovement(Movement(robot, controller, duration, before=controller.initial_command))
     if config.get("trajectory") is not None:
         return LoopedMovement(trajectory_movement(robot, build(config.trajectory, "trajectory")))
     return LoopedMovement(demonstration_movement(robot))

@@ -1,7 +1,7 @@
 """Motor behind a spring that a torque command drives (mode 4); see `pliant.actuators.motor`."""
 
 from pliant.actuators.drive import motor_drive
-from pliant.actuators.motor import MOTOR_PARAMETERS, loop_pole, motor_rates, motor_step
+from pliant.actuators.motor import MOTOR_PARAMETERS, loop_pole, mean_speed, motor_rates, motor_step
 
 
 def rates(
@@ -20,9 +20,14 @@ def effort(target: float, torque_limit: float) -> float:
     return min(max(target, -torque_limit), torque_limit)
 
 
-def rest(angle: float) -> tuple[float, float, float]:
+def velocity(speed: float, load: float, step: float, inertia: float) -> float:
+    """Speed of the motor, rad/s."""
+    return mean_speed(speed, load, step, inertia)
+
+
+def rest(angle: float, load: float, step: float, inertia: float) -> tuple[float, float, float]:
     """Standing still, the bristle relaxed."""
-    return angle, 0.0, angle
+    return angle, -mean_speed(0.0, load, step, inertia), angle
 
 
 def pole(spring: float, inertia: float, damping: float, static_friction: float, bristle_stiffness: float) -> float:
@@ -41,6 +46,7 @@ def inertia(inertia: float) -> float:
     state=("angle", "speed", "anchor"),
     rates=rates,
     effort=effort,
+    velocity=velocity,
     torque_command=True,
     rest=rest,
     inertia=inertia,

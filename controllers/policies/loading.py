@@ -9,6 +9,7 @@ from pliant.controllers.policies.feedforward import FeedForwardPolicy
 from pliant.controllers.policies.onnx import OnnxPolicy, read_onnx_label
 from pliant.controllers.policies.sb3 import SB3Policy, read_label
 from pliant.controllers.policy import Policy, PolicyInfo, fitted
+from pliant.controllers.robot_parameters import tell
 from pliant.errors import FileFormatError, MissingFileError
 from pliant.files import PathLike, existing_file
 
@@ -20,13 +21,14 @@ _KINDS = {
 _IN_A_RUN = ("policy.zip", "policy.onnx", "feedforward.npz")
 
 
-def load_policy(path: PathLike, info: PolicyInfo) -> Policy:
-    """Return the policy in a file, made ready for an environment.
+def load_policy(path: PathLike, info: PolicyInfo, *, parameters: bool = True) -> Policy:
+    """Return the policy in a file, made ready for an environment. What could not be compared is logged.
 
     Args:
         path: a `.zip` of `pliant train`, an `.onnx` of `pliant export`, a feed-forward `.npz`, or the folder of a
             run that holds one of them.
         info: what the environment offers.
+        parameters: whether the robot's parameters must be those that it learned with; else differences are logged.
 
     Raises:
         MissingFileError: no such file, or nothing learned in that folder.
@@ -36,9 +38,14 @@ def load_policy(path: PathLike, info: PolicyInfo) -> Policy:
     """
     file = policy_file(path)
     if file.suffix == ".npz":
-        return FeedForwardPolicy(FeedForward.load(file), info)
-    policy: Policy = SB3Policy.load(file) if file.suffix == ".zip" else OnnxPolicy.load(file)
-    return fitted(policy, info)
+        learned = FeedForward.load(file)
+        policy: Policy = FeedForwardPolicy(learned, info, parameters=parameters)
+        made = learned.parameters
+    else:
+        network = SB3Policy.load(file) if file.suffix == ".zip" else OnnxPolicy.load(file)
+        policy, made = fitted(network, info, parameters=parameters), network.info.parameters
+    tell(f"the policy {path}", made, info.parameters)
+    return policy
 
 
 def made_for(path: PathLike) -> Mapping[str, Any]:

@@ -1,6 +1,7 @@
 """A compiled robot whose parameters are drawn: which numbers vary, and where the model holds them."""
 
 import copy
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -9,7 +10,7 @@ import mujoco
 import numpy as np
 
 from pliant.actuators import CompliantJoint, Drive, JointOnModel, Parameter
-from pliant.actuators.layout import DRIVE_AT, EXPLICIT_STIFFNESS, LAW_AT, SUBSTEP
+from pliant.actuators.layout import DRIVE_AT, EXPLICIT_STIFFNESS, LARGEST_STEP, LAW_AT
 from pliant.actuators.stability import check_stability, explicit_stiffness
 from pliant.envs.randomisation.distributions import Distribution, check_support
 from pliant.envs.randomisation.randomisation import Randomisation
@@ -54,10 +55,7 @@ class _Number:
 
 
 class RobotFamily:
-    """Robots alike but for the parameters that a `Randomisation` draws.
-
-    The whole family shares the sub-steps of its quickest member; see `pliant.actuators.stability`.
-    """
+    """Robots alike but for the parameters that a `Randomisation` draws."""
 
     def __init__(
         self,
@@ -70,7 +68,7 @@ class RobotFamily:
         """Find what varies; prepares the model for the quickest robot of the family.
 
         Args:
-            model: the robot as it is, compiled; its rows of `actuator_user` get the family's sub-steps.
+            model: the robot as it is, compiled; its rows of `actuator_user` get what holds for all of them.
             joints: its compliant joints.
             period: s.
             conditions: of the robot as it is.
@@ -234,12 +232,14 @@ def _prepare(model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisatio
         quickest.body_mass[:] *= lowest
         quickest.body_inertia[:] *= lowest
         mujoco.mj_setConst(quickest, mujoco.MjData(quickest))
+    if randomisation.damping is not None:  # the integrator carries it, so that more of it is slower
+        quickest.dof_damping[:] *= randomisation.damping.bounds[0]
     step = float(model.opt.timestep)
     descriptions = [_quickest(joint.description, randomisation, step) for joint in joints]
-    check_stability(quickest, [(j.name, d, j.joint) for j, d in zip(joints, descriptions, strict=True)])
+    largest = check_stability(quickest, [(j.name, d, j.joint) for j, d in zip(joints, descriptions, strict=True)])
     for joint, description in zip(joints, descriptions, strict=True):
         row = model.actuator_user[joint.actuators[0]]
-        row[SUBSTEP] = min(row[SUBSTEP], description.substep)
+        row[LARGEST_STEP] = largest if math.isfinite(largest) else 0.0
         if description.explicit_share:
             row[EXPLICIT_STIFFNESS] = explicit_stiffness(quickest, joint.joint)
 

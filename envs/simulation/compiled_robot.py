@@ -21,6 +21,7 @@ from pliant.envs.simulation.columns import (
     native_columns,
     resting_controls,
 )
+from pliant.envs.simulation.parameters import robot_parameters
 from pliant.envs.simulation.pruning import prune
 from pliant.envs.simulation.signals import (
     Readings,
@@ -33,7 +34,6 @@ from pliant.envs.simulation.signals import (
 )
 from pliant.envs.simulation.start import settled, starting_state
 from pliant.errors import ConfigurationError, check_bounds
-from pliant.files import plain
 from pliant.hardware.robot import Array, RobotInfo
 
 _MOST = 100_000
@@ -129,7 +129,14 @@ def compile_robot(
         rest[column.control] = column.channel.rest * column.scale
     positions = np.array([int(model.joint(name).qposadr[0]) for name in robot.joints], dtype=np.intp)
     return CompiledRobot(
-        info=_info(robot, readings, columns, joints, float(period), qpos[positions]),
+        info=_info(
+            robot,
+            readings,
+            columns,
+            robot_parameters(model, robot, joints, varied),
+            float(period),
+            qpos[positions],
+        ),
         model=model,
         bare=_bare(spec, model),
         joints=joints,
@@ -186,7 +193,7 @@ def _info(
     robot: RobotModel,
     readings: Readings,
     columns: Sequence[Column],
-    joints: Sequence[JointOnModel],
+    parameters: Mapping[str, object],
     period: float,
     start: Array,
 ) -> RobotInfo:
@@ -204,7 +211,7 @@ def _info(
         motors=readings.motors,
         command=tuple(column.channel for column in columns),
         period=period,
-        parameters={joint.name: plain(joint.description.describe()) for joint in joints},
+        parameters=parameters,
         signals=tuple(signals),
     )
 
@@ -222,7 +229,7 @@ def _bare(spec: mujoco.MjSpec, model: mujoco.MjModel) -> mujoco.MjModel:
     unseen.compiler.discardvisual = _RANGEFINDER not in model.sensor_type.tolist()
     bare = compile_model(unseen, check=False)
     bare.opt.disableflags = model.opt.disableflags
-    bare.actuator_user[:] = model.actuator_user  # with the sub-steps of its family
+    bare.actuator_user[:] = model.actuator_user  # with what holds for its whole family
     return bare
 
 

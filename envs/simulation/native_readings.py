@@ -15,7 +15,7 @@ from pliant.actuators import JointOnModel, kernel, native
 from pliant.actuators.cache import numba_cache
 from pliant.actuators.layout import MOTORS, SIGNALS
 from pliant.actuators.native_access import doubles, find_drives, find_law
-from pliant.actuators.python_backend import torque_bounds
+from pliant.actuators.python_backend import push_step, torque_bounds
 from pliant.envs.simulation.readings import WARNINGS, collect
 from pliant.envs.simulation.signals import Readings
 from pliant.hardware.robot import Array
@@ -112,6 +112,7 @@ class BatchSensors:
             compiled_reader(read_batch),
             _places(batch.model, joints),
             np.array([torque_bounds(batch.model, joint.joint) for joint in joints]).reshape(-1, 2),
+            push_step(batch.model),
             rows.ctypes.data,
             rows.strides[0] if parameters is not None else 0,
             rows.strides[1],
@@ -143,6 +144,7 @@ def _places(model: mujoco.MjModel, joints: Sequence[JointOnModel]) -> NDArray[np
 def read_batch(
     places: NDArray[np.int64],
     bounds: Array,
+    push: float,
     parameters: int,
     simulation_stride: int,
     row_stride: int,
@@ -164,6 +166,7 @@ def read_batch(
     Args:
         places: per joint, see `_places`, (joints, 6).
         bounds: torques that the joints let through, N·m, (joints, 2).
+        push: time step by which springs push the motors, s; see `kernel.joint_signals`.
         parameters: address of the rows of `actuator_user`.
         simulation_stride: bytes from a simulation's rows to those of the next, 0 if they share them.
         row_stride: bytes from an actuator's row to the next.
@@ -199,6 +202,7 @@ def read_batch(
                 doubles(act + s * act_stride + 8 * places[j, 3]),
                 bounds[j, 0],
                 bounds[j, 1],
+                push,
                 doubles(signals.ctypes.data + 8 * _SIGNALS * j),
             )
         sound[s] = collect_measured(signals, qpos[s], qvel[s], sensordata[s], source, index, counts[s], values[s])

@@ -21,6 +21,7 @@ from pliant.actuators import CompliantJoint, JointOnModel, Mode
 from pliant.actuators.drives.link_pid import link_pid
 from pliant.actuators.drives.motor_pid import motor_pid
 from pliant.actuators.pid import PID
+from pliant.actuators.python_backend import push_step
 from pliant.hardware.robot import Array
 
 _FARTHEST = 8.0 * math.pi
@@ -56,7 +57,11 @@ def settled_motors(joint: CompliantJoint, position: float, references: Sequence[
 
 
 def resting_act(
-    joint: CompliantJoint, position: float, references: Sequence[float], load: float | None = None
+    joint: CompliantJoint,
+    position: float,
+    references: Sequence[float],
+    load: float | None = None,
+    step: float = 0.0,
 ) -> Array:
     """The joint's activation variables at rest, motors not moving, bristles relaxed.
 
@@ -66,19 +71,23 @@ def resting_act(
         references: what the joint is given.
         load: torque that the drive carries, N·m: motors and integrals as they settle under it; None: motors at
             their references, as if their springs did not pull at them.
+        step: time step of a single-step integrator, s; 0 for RK4 (see `actuators.motor.motor_step`).
     """
     act = np.array(joint.resting_act(position, references))
     if load is None:
         return act
     if not joint.mode.has_motors:
         if joint.drives and joint.drives[0].kind is link_pid:
-            act[0] = integral_torque(joint.pid, load)
+            act[link_pid.state.index("integral")] = integral_torque(joint.pid, load)
         return act
     motors = settled_motors(joint, position, references)
     springs = joint.law.torques(position, *motors)
+    wanted = references if joint.mode is Mode.MOTOR_TORQUES else joint.resting_motors(position, references)
     at = 0
-    for drive, size, angle, spring in zip(joint.drives, joint.state_sizes, motors, springs, strict=False):
-        state = drive.resting(angle)
+    for drive, size, angle, target, spring in zip(
+        joint.drives, joint.state_sizes, motors, wanted, springs, strict=False
+    ):
+        state = drive.resting(angle, target, spring, step)
         act[at : at + len(state)] = state
         if drive.kind is motor_pid:
             act[at + drive.kind.state.index("integral")] = integral_torque(joint.pid, spring)
@@ -117,7 +126,7 @@ def put_at_rest(
             position = float(data.qpos[model.jnt_qposadr[joint.joint]])
             load = None if loads is None else float(loads[model.jnt_dofadr[joint.joint]])
             references = data.ctrl[list(joint.controls)].tolist()
-            data.act[at : at + size] = resting_act(joint.description, position, references, load)
+            data.act[at : at + size] = resting_act(joint.description, position, references, load, push_step(model))
     for actuator in range(model.nactuator):
         samples = int(model.actuator_history[actuator, 0])
         if samples:

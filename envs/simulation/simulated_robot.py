@@ -329,6 +329,8 @@ class SimulatedRobot(Robot):
     def run(self, commands: ArrayLike) -> State:
         """Run commands from the state of the last reset, every time, with new noise; see `rollout`.
 
+        In C, and to the last bit what `pliant.controllers.run` gives with `Rows` of them.
+
         Args:
             commands: (n, columns).
         """

@@ -194,6 +194,11 @@ class Term:
             value = self.settings.get(name, default)
             if value is inspect.Parameter.empty:
                 raise ConfigurationError(f"{self._where} needs a value for {name!r}.")
+            if value is None:
+                raise ConfigurationError(
+                    f"{what} is null, which is no value: give one, or take a term that needs none and "
+                    f"leave it out ('~task.{name}')."
+                )
             if name in self.function.positive:
                 found[name] = positive(what, value)
             elif name in self.function.arrays:

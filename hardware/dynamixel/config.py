@@ -79,11 +79,16 @@ class ServoMount:
 
 @dataclass(frozen=True)
 class DynamixelJoint:
-    """A joint moved by one servo, or by two that pull on it through springs.
+    """A joint moved by one servo, directly or through a spring, or by two that pull on it through springs.
 
-    One servo: the joint turns with it, θ = q. Two (an antagonistic compliant joint): the command is the
-    equilibrium and the stiffness preset, and the servos go to θ₁ = equilibrium + preset, θ₂ = equilibrium −
-    preset.
+    - One servo: the joint turns with it, θ = q, and the command is its position.
+    - One servo behind a spring (a series elastic joint): the command is the equilibrium, the angle at which the
+      spring is relaxed, and the servo goes to θ = equilibrium.
+    - Two (an antagonistic compliant joint): the command is the equilibrium and the stiffness preset, and the
+      servos go to θ₁ = equilibrium + preset, θ₂ = equilibrium − preset.
+
+    Behind a spring the link stands elsewhere than the servos. Only an `encoder` measures where: the servos'
+    current is no measure of the spring's deflection, because the friction of their gears is in it.
     """
 
     name: str
@@ -104,6 +109,8 @@ class DynamixelJoint:
     by default what its current limit gives."""
     encoder: ServoMount | None = None
     """A servo without torque that measures the link's angle, else unknown of a compliant joint."""
+    spring: bool = False
+    """Whether a spring stands between one servo and the link; between two and the link it always does."""
 
     def __post_init__(self) -> None:
         where = f"joint {self.name!r}"
@@ -112,7 +119,7 @@ class DynamixelJoint:
         if self.mode not in DRIVEN_MODES:
             raise unknown_name("mode", self.mode, DRIVEN_MODES, where)
         if self.compliant and self.mode not in POSITION_MODES:
-            raise ConfigurationError(f"{where}: antagonists take a position mode, not {self.mode!r}.")
+            raise ConfigurationError(f"{where}: servos behind springs take a position mode, not {self.mode!r}.")
         for mount in self.servos:
             if self.mode not in mount.table.modes:
                 known = [mode for mode in DRIVEN_MODES if mode in mount.table.modes]
@@ -124,7 +131,7 @@ class DynamixelJoint:
         check_bounds(f"{where}: rest", self.rest, self.low, self.high, "rad")
         if len(self.preset) != 2 or not -LARGEST_ANGLE <= self.preset[0] <= self.preset[1] <= LARGEST_ANGLE:
             raise ConfigurationError(f"{where}: preset {self.preset} is not a range (lowest, highest).")
-        if not self.compliant and any(self.preset):
+        if not self.antagonists and any(self.preset):
             raise ConfigurationError(f"{where} has one servo, so it has no preset; two that are antagonists have.")
         check_bounds(f"{where}: preset_rest", self.preset_rest, self.preset[0], self.preset[1], "rad")
         if self.torque is not None:
@@ -139,13 +146,18 @@ class DynamixelJoint:
                 self._check_travel(index)
 
     @property
-    def compliant(self) -> bool:
-        """Whether two antagonistic servos move the joint."""
+    def antagonists(self) -> bool:
+        """Whether two servos pull on the joint."""
         return len(self.servos) == 2
+
+    @property
+    def compliant(self) -> bool:
+        """Whether springs stand between the servos and the link."""
+        return self.spring or self.antagonists
 
     def travel(self, index: int) -> Travel:
         """Return the range of θ of one of the joint's servos."""
-        if not self.compliant:
+        if not self.antagonists:
             return Travel(self.low, self.high)
         least, most = self.preset
         low, high = (least, most) if index == 0 else (-most, -least)

@@ -29,9 +29,9 @@ class Goal(NamedTuple):
 def channels(joint: DynamixelJoint) -> list[Channel]:
     """Return the command columns of a joint.
 
-    `joint/position`, or `joint/equilibrium` and `joint/preset` (rad) in the position modes, with
-    `joint/torque_limit` (N·m, of each servo) if the current is limited; `joint/torque` (N·m) in current mode;
-    `joint/pwm` (share of the supply) in PWM mode.
+    In the position modes `joint/position` (rad), or behind a spring `joint/equilibrium`, of antagonists with
+    `joint/preset`; with `joint/torque_limit` (N·m, of each servo) if the current is limited. `joint/torque` (N·m)
+    in current mode; `joint/pwm` (share of the supply) in PWM mode.
     """
     name = joint.name
     if joint.mode == "pwm":
@@ -39,13 +39,10 @@ def channels(joint: DynamixelJoint) -> list[Channel]:
     if joint.mode == "current":
         torque = joint.largest_torque()
         return [Channel(f"{name}/torque", "N·m", -torque, torque)]
-    if joint.compliant:
-        columns = [
-            Channel(f"{name}/equilibrium", "rad", joint.low, joint.high, joint.rest),
-            Channel(f"{name}/preset", "rad", joint.preset[0], joint.preset[1], joint.preset_rest),
-        ]
-    else:
-        columns = [Channel(f"{name}/position", "rad", joint.low, joint.high, joint.rest)]
+    first = "equilibrium" if joint.compliant else "position"
+    columns = [Channel(f"{name}/{first}", "rad", joint.low, joint.high, joint.rest)]
+    if joint.antagonists:
+        columns.append(Channel(f"{name}/preset", "rad", joint.preset[0], joint.preset[1], joint.preset_rest))
     if joint.mode == "current_position":
         torque = min(joint.largest_torque(index) for index in range(len(joint.servos)))
         columns.append(Channel(f"{name}/torque_limit", "N·m", 0.0, torque, torque))
@@ -63,7 +60,7 @@ def goals(joint: DynamixelJoint, command: Sequence[float]) -> list[Goal]:
         return [Goal(mount.servo, "goal_pwm", round(mount.direction * command[0] / full))]
     if joint.mode == "current":
         return [Goal(mount.servo, "goal_current", round(mount.direction * command[0] / torque_count(mount)))]
-    angles = (command[0] + command[1], command[0] - command[1]) if joint.compliant else (command[0],)
+    angles = (command[0] + command[1], command[0] - command[1]) if joint.antagonists else (command[0],)
     found = []
     for servo, angle in zip(joint.servos, angles, strict=True):
         count = round(servo_count(servo, angle))
@@ -102,7 +99,7 @@ def hold_command(joint: DynamixelJoint, angles: Sequence[float]) -> list[float]:
 
 
 def _from_angles(joint: DynamixelJoint, angles: Sequence[float]) -> list[float]:
-    if joint.compliant:
+    if joint.antagonists:
         return [(angles[0] + angles[1]) / 2, (angles[0] - angles[1]) / 2]
     return [angles[0]]
 

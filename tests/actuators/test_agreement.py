@@ -67,15 +67,18 @@ def references(law, mode, first):
 
 
 @cache
-def expected(law, mode, first, duration, timestep=1e-3):
-    """Link angles after every time step."""
-    spring, control, pivot = LAWS[law], references(law, mode, first), law == "awas2"
+def expected(law, mode, first, duration, timestep=1e-3, weight=0.0):
+    """Link angles after every time step; `weight` is that of the reference's speed in the PID's derivative."""
+    spring, given, pivot = LAWS[law], references(law, mode, first), law == "awas2"
+
+    def control(t):
+        c1, c2 = given(t)
+        return (c1 + c2, c1 - c2) if mode in (3, 6) and law in ("qbmove", "bavs") else (c1, c2)
 
     def rates(t, x):
         q, dq = x[:2]
         c1, c2 = control(t)
-        if mode in (3, 6) and law in ("qbmove", "bavs"):
-            c1, c2 = c1 + c2, c1 - c2
+        speeds = np.subtract(control(t + 1e-6), control(t - 1e-6)) / 2e-6
         springs = spring(q, c1, c2) if mode < 4 else spring(q, x[2], x[5])
         motors = []
         for k, c in enumerate((c1, c2)[: 0 if mode < 4 else 2]):
@@ -83,12 +86,12 @@ def expected(law, mode, first, duration, timestep=1e-3):
             if k == 1 and pivot:  # a first-order lag of 50 ms, at most 0.1 m/s
                 motors += [min(max((c - theta) / 0.05, -0.1), 0.1), 0.0, 0.0]
                 continue
-            torque = c if mode == 4 else KP * (c - theta) + z - KD * omega
+            torque = c if mode == 4 else KP * (c - theta) + z + KD * (weight * speeds[k] - omega)
             torque = min(max(torque, -TORQUE_LIMIT), TORQUE_LIMIT)
             integral = 0.0 if mode == 4 else KI * (c - theta)
             motors += [omega, (torque - D * omega - springs[k]) / J, integral]
-        weight = MASS * GRAVITY * ARM * math.sin(q)
-        return [dq, (sum(springs) - weight - DAMPING * dq) / INERTIA, *motors]
+        gravity = MASS * GRAVITY * ARM * math.sin(q)
+        return [dq, (sum(springs) - gravity - DAMPING * dq) / INERTIA, *motors]
 
     times = np.arange(1, round(duration / timestep) + 1) * timestep
     start = [0.0] * (2 if mode < 4 else 8)
@@ -101,15 +104,16 @@ def expected(law, mode, first, duration, timestep=1e-3):
 def error(pendulum, simulate):
     """Return a function that gives the largest difference of the link angle from the reference, rad."""
 
-    def largest(law, mode, first, duration, *, integrator="euler", timestep=1e-3):
+    def largest(law, mode, first, duration, *, integrator="euler", timestep=1e-3, weight=0.0):
+        pid = PID(ki=KI, derivative_weight=weight, derivative_filter=0.0)
         joint = CompliantJoint(
-            law=law, mode=mode, motor=Motor(static_friction=0.0, speed_limit=1e3), pid=PID(ki=KI),
+            law=law, mode=mode, motor=Motor(static_friction=0.0, speed_limit=1e3), pid=pid,
             preset_range=(0.001, 0.01) if law == "awas2" else None,
         )  # fmt: skip
         model = compile_model(pendulum(joint, damping=DAMPING, integrator=integrator, timestep=timestep))
         control = references(law, mode, first)
         motion = simulate(model, lambda t: control(t)[: model.nu], duration)
-        reference = expected(law, mode, first, duration, timestep)
+        reference = expected(law, mode, first, duration, timestep, weight)
         assert np.ptp(reference) > 0.05
         return np.max(np.abs(motion.position[:, 0] - reference))
 
@@ -126,6 +130,19 @@ def test_with_rk4_at_1_ms_a_jump_and_a_fast_sine_agree(error, law, mode):
 @pytest.mark.parametrize("mode", [2, 3, 4, 5, 6])
 def test_with_single_step_integrators_at_1_ms_the_papers_sine_agrees(error, mode, integrator):
     assert error("qbmove", mode, slow_sine, 2.5, integrator=integrator) < 3e-4
+
+
+@pytest.mark.parametrize("integrator", ["euler", "rk4"])
+@pytest.mark.parametrize("mode", [5, 6])
+def test_the_derivative_of_the_error_agrees_to_first_order(error, mode, integrator):
+    """The speed of the reference is that of its last change, which is half a step late (under RK4 a bit more)."""
+    errors = [
+        error("qbmove", mode, slow_sine, 1.0, integrator=integrator, timestep=step, weight=1.0)
+        for step in (2e-3, 1e-3, 5e-4)
+    ]
+    assert errors[1] < 3e-4
+    assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.3)
+    assert errors[1] / errors[2] == pytest.approx(2.0, rel=0.3)
 
 
 @pytest.mark.parametrize("mode", [5, 6])
@@ -159,7 +176,9 @@ def test_motor_friction_agrees_with_its_definition_integrated_at_10_microseconds
         theta, q = theta + step * omega, q + step * dq
         if k % 100 == 99:
             reference.append(q)
-    joint = CompliantJoint(law="sea", mode=5, motor=Motor(static_friction=static, speed_limit=1e3), pid=PID())
+    joint = CompliantJoint(
+        law="sea", mode=5, motor=Motor(static_friction=static, speed_limit=1e3), pid=PID(derivative_weight=0.0)
+    )
     for integrator, bound in (("euler", 1e-3), ("rk4", 1e-4)):
         model = compile_model(pendulum(joint, damping=DAMPING, integrator=integrator))
         motion = simulate(model, lambda t: 0.3 * math.sin(8 * math.pi * t), 1.0)
@@ -176,7 +195,9 @@ def test_a_constant_torque_accelerates_the_rigid_link_uniformly(pendulum, simula
 
 
 def test_the_rigid_link_follows_its_pid_as_a_damped_oscillator(pendulum, simulate):
-    spec = pendulum(CompliantJoint(law="rigid", mode=1), gravity=0.0, armature=0.05, integrator="rk4")
+    pid = PID(kp=0.8, kd=0.2, derivative_weight=0.0)  # on the error, the jump would kick it
+    joint = CompliantJoint(law="rigid", mode=1, pid=pid)
+    spec = pendulum(joint, gravity=0.0, armature=0.05, integrator="rk4")
     motion = simulate(compile_model(spec), 0.7, 3.0)
     inertia, t = 0.05 + INERTIA, motion.time[:, 0]
     decay = 0.2 / (2 * inertia)

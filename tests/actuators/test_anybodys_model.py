@@ -15,7 +15,6 @@ from pliant.actuators import (
     SLIDE,
     CompliantJoint,
     JointReader,
-    Motor,
     ServoDrive,
     StabilityError,
     add_compliant_joint,
@@ -64,7 +63,7 @@ NASTY = """<compiler autolimits="true"/>
 
 
 class TestDefaultClasses:
-    """F1: `<motor gear="150"/>` in a file's main default made 750 N·m of 5."""
+    """`<motor gear="150"/>` in a file's main default made 750 N·m of 5."""
 
     @pytest.mark.parametrize(
         "joint",
@@ -139,7 +138,7 @@ DRIVERS = [
 
 
 class TestOtherActuators:
-    """F2: an actuator that the file had on the same joint went on pulling, unmentioned."""
+    """An actuator that the file had on the same joint went on pulling, unmentioned."""
 
     @pytest.mark.parametrize(("actuator", "told"), DRIVERS)
     def test_one_that_drives_the_joint_is_refused_by_name_or_replaced(self, actuator, told):
@@ -245,7 +244,7 @@ MANY_INPUTS = """<actuator>
 
 
 class TestManyInputs:
-    """F3: `ctrl` is addressed by `actuator_ctrladr`; any actuator with several inputs shifted ours."""
+    """`ctrl` is addressed by `actuator_ctrladr`; any actuator with several inputs shifted ours."""
 
     @pytest.mark.parametrize("backend", ["native", "python"])
     @pytest.mark.parametrize("joint", [SEA, CompliantJoint("qbmove", 6, delay=0.004)], ids=["sea", "late qbmove"])
@@ -278,7 +277,7 @@ class TestManyInputs:
 
 
 class TestSlides:
-    """F4: a slide joint's references are lengths and forces."""
+    """A slide joint's references are lengths and forces."""
 
     @pytest.mark.parametrize(
         ("joint", "units"),
@@ -309,10 +308,6 @@ class TestSlides:
         add_compliant_joint(spec, "slide", CompliantJoint("rigid", 1, pid=PID(kp=1e6, kd=1.0)))
         with pytest.raises(StabilityError, match=r"K = 1e\+06 N/m and D = 1 N·s/m on I = \S+ kg need"):
             compile_model(spec)
-        spec = arm()
-        add_compliant_joint(spec, "slide", CompliantJoint(find_law("sea")(k=1e5), 4, Motor(inertia=1e-6)))
-        with pytest.raises(StabilityError, match=r"a motor of 1e-06 kg on a spring of up to 100000 N/m"):
-            compile_model(spec)
 
     def test_a_servo_is_for_hinges(self):
         with pytest.raises(ConfigurationError, match="joint 'slide' slides; a servo turns a hinge"):
@@ -339,7 +334,7 @@ def write_image(path):
 
 
 class TestSavingElsewhere:
-    """F6: a model saved into another folder lost its meshes and textures."""
+    """A model saved into another folder lost its meshes and textures."""
 
     @pytest.fixture
     def folder(self, tmp_path):
@@ -418,7 +413,7 @@ class TestSavingElsewhere:
 
 
 class TestAttaching:
-    """F7: names get a suffix as well as a prefix."""
+    """Names get a suffix as well as a prefix."""
 
     @pytest.mark.parametrize(
         "options", [{"prefix": "el_"}, {"suffix": "_left"}, {"prefix": "bow_", "suffix": "_elbow"}]
@@ -461,7 +456,7 @@ SERVO = CompliantJoint("rigid", 1, servo=ServoDrive("MX-64", p_gain=32))
 
 
 class TestCountedTwice:
-    """F8: a joint's own damping and dry friction beside a servo that brings its gear's."""
+    """A joint's own damping and dry friction beside a servo that brings its gear's."""
 
     @pytest.mark.parametrize(
         ("attributes", "told"),
@@ -495,7 +490,7 @@ class TestCountedTwice:
 
 
 class TestKeyframesAndSizes:
-    """F13: what made MuJoCo itself complain."""
+    """What made MuJoCo itself complain."""
 
     POSES = (
         '<actuator><position name="s" joint="shoulder" kp="9"/><general name="m" joint="elbow" dyntype="filter"/>'
@@ -535,8 +530,9 @@ class TestKeyframesAndSizes:
             assert data.joint(f"{prefix}elbow").qpos == angle
             assert data.actuator(f"{prefix}elbow/equilibrium").ctrl == angle
             assert data.actuator(f"{prefix}elbow/preset").ctrl == 0.2
-            act = data.act[ours.actadr[0] :][:8]
-            assert act.tolist() == pytest.approx([angle + 0.2, 0, angle + 0.2, 0, angle - 0.2, 0, angle - 0.2, 0])
+            act = data.act[ours.actadr[0] :][:12].reshape(2, 6)
+            for motor, reference in zip(act, (angle + 0.2, angle - 0.2), strict=True):
+                assert motor == pytest.approx([reference, 0.0, reference, 0.0, reference, 0.0])
             mujoco.mj_forward(model, data)
             assert data.actuator(f"{prefix}elbow/equilibrium").force == pytest.approx(0.0, abs=1e-15)
         mujoco.mj_resetDataKeyframe(model, data, model.key(prefix + "bent").id)
@@ -584,7 +580,7 @@ class TestKeyframesAndSizes:
 @pytest.mark.parametrize("backend", ["native", "python"])
 @pytest.mark.parametrize("servo", [False, True])
 def test_the_torque_that_is_told_is_the_one_that_acts(backend, servo):
-    """C10: under `actuatorfrcrange`, 5 N·m were reported where 1 acted."""
+    """Under `actuatorfrcrange`, 5 N·m were reported where 1 acted."""
     spec = arm(elbow='actuatorfrcrange="-1 .5"')
     joint = SERVO if servo else CompliantJoint(find_law("sea")(k=200.0), 3)
     add_compliant_joint(spec, "elbow", joint)

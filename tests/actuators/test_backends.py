@@ -215,7 +215,7 @@ def test_the_compiled_readers_source_is_plain_code_that_python_can_run(interpret
             )
         ]  # fmt: skip
         row, q, dq, control, act = (array.ctypes.data for array in arrays)
-        bounds = np.array([-np.inf, np.inf])
+        bounds = np.array([-np.inf, np.inf, model.opt.timestep])
         out = np.zeros(len(line))
         native._trace_joint(
             row, 1, q, dq, control, len(joint.actuators), act, len(arrays[-1]), bounds.ctypes.data, out.ctypes.data

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pliant.actuators import CompliantJoint, Motor, compile_model, find_law
+from pliant.actuators.motor import mean_speed
 
 FREE = Motor(damping=0.0, static_friction=0.0, speed_limit=1e3)
 CASES = [("sea", None), ("qbmove", None), ("bavs", None), ("awas2", 0.01)]
@@ -26,11 +27,13 @@ def energies(model, law, pivot, motion):
     q, dq = motion.position[:, 0], motion.velocity[:, 0]
     total = 0.5 * inertia * dq**2 - 0.2 * 0.04 * abs(model.opt.gravity[2]) * np.cos(q)
     motors = 1 if pivot is not None else compliance.law.motors
-    for k in range(motors):
-        total += 0.5 * FREE.inertia * motion.act[:, 4 * k + 1] ** 2
     theta2 = np.full_like(q, pivot) if pivot is not None else motion.act[:, 4 * (motors - 1)]
-    springs = [compliance.energy(*map(float, state)) for state in zip(q, motion.act[:, 0], theta2, strict=True)]
-    return total + springs
+    states = [tuple(map(float, state)) for state in zip(q, motion.act[:, 0], theta2, strict=True)]
+    loads = np.array([compliance.torques(*state) for state in states])
+    push = 0.0 if int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4) else model.opt.timestep
+    for k in range(motors):
+        total += 0.5 * FREE.inertia * mean_speed(motion.act[:, 4 * k + 1], loads[:, k], push, FREE.inertia) ** 2
+    return total + [compliance.energy(*state) for state in states]
 
 
 def release(model, pivot):

@@ -109,13 +109,6 @@ def test_numbers_out_of_bounds_are_refused(arguments):
         CompliantJoint(law="qbmove", **arguments)
 
 
-def test_a_light_motor_on_a_stiff_spring_gets_shorter_sub_steps():
-    usual = CompliantJoint(law="sea", mode=5)
-    light = CompliantJoint(law="sea", mode=5, motor=Motor(inertia=1e-5))
-    assert light.substep == pytest.approx(0.25 * math.sqrt(1e-5 / 10.0))
-    assert light.substep < usual.substep == CompliantJoint(law="sea", mode=3).substep
-
-
 def test_an_unknown_joint_is_refused_with_those_of_the_model(pendulum):
     with pytest.raises(UnknownNameError, match=r"joint 'hing' in the model. Did you mean 'hinge'\?"):
         add_compliant_joint(pendulum(), "hing", CompliantJoint(law="sea"))

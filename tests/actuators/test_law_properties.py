@@ -180,3 +180,28 @@ def test_a_law_without_readable_source_cannot_be_recognised():
     law = compliance_law()(eval("lambda q, theta: 0.0"))
     with pytest.raises(ConfigurationError, match="no readable source"):
         _ = law.identity
+
+
+@compliance_law(parameters=(Parameter("k3", "N·m/rad³", 40.0, 0.0, 1e4, "cubic stiffness"),))
+def hardening(q: float, theta: float, k3: float) -> float:
+    """Names no largest deflection."""
+    return -(8.0 * (q - theta) + k3 * (q - theta) ** 3)
+
+
+@compliance_law(parameters=(Parameter("at", "rad", 0.0, -1.0, 1.0, "where it snaps in"),))
+def detent(q: float, theta: float, at: float) -> float:
+    """A soft spring with a detent of 1 N·m that is a milliradian wide: 1005 N·m/rad."""
+    return -5.0 * (q - theta) - math.tanh((q - theta - at) / 1e-3)
+
+
+def test_without_a_largest_deflection_all_that_the_joints_range_allows_counts():
+    """A reference of 3 rad against a link at 0: K = 8 + 3·40·9."""
+    joint = CompliantJoint(hardening(), 3, position_range=(0.0, 3.0))
+    assert joint.stiffest == pytest.approx(8.0 + 3 * 40.0 * 9.0, rel=1e-4)
+    assert CompliantJoint(hardening(), 3).stiffest == pytest.approx(8.0 + 120.0 * (2 * math.pi) ** 2, rel=1e-4)
+
+
+@pytest.mark.parametrize("at", [0.0, 0.1234567, -0.777])
+@pytest.mark.parametrize("mode", [3, 6])
+def test_a_narrow_detent_is_found_wherever_it_is(at, mode):
+    assert CompliantJoint(detent(at=at), mode).stiffest == pytest.approx(1005.0, rel=0.01)

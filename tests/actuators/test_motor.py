@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pliant.actuators import PID, Motor, Pivot
-from pliant.actuators.motor import dragged_anchor, friction_torque, motor_rates, motor_step, pivot_step
+from pliant.actuators.motor import (
+    dragged_anchor,
+    friction_torque,
+    mean_speed,
+    motor_rates,
+    motor_step,
+    pivot_step,
+)
 from pliant.actuators.pid import integral_rate, integral_step
 from pliant.errors import OutOfBoundsError
 
@@ -74,7 +81,7 @@ class TestFriction:
             state = torque_step(state, 0.0, 1e-3, values, load=0.9 * TORQUE)
         assert state[0] == pytest.approx(held[0], abs=1e-15)
         assert state[2] == held[2], "the anchor has not moved"
-        assert abs(state[1]) < 1e-12
+        assert abs(mean_speed(state[1], 0.9 * TORQUE, 1e-3, values[0])) < 1e-12
         assert friction_torque(state[0], state[2], TORQUE, STIFFNESS) == pytest.approx(-0.9 * TORQUE, rel=1e-12)
 
     def test_a_load_above_it_is_not_held(self):
@@ -93,6 +100,38 @@ class TestFriction:
             after[number] = state
         assert abs(after[10_000][0] - after[500][0]) < 1e-15
         assert after[10_000][2] == after[500][2], "the anchor has not moved"
+
+    @pytest.mark.parametrize("step", [1e-4, 1e-3])
+    @pytest.mark.parametrize(("target", "direction"), [(-1.0, 1.0), (1.0, -1.0)])
+    def test_saturated_braking_is_not_pushed_by_friction(self, step, target, direction):
+        """The drive at its limit brakes a motor that slips: friction of 0.5 N·m brakes too."""
+        inertia, damping, static = 0.0233, 0.2698, 0.5
+        values = (inertia, damping, 6.0, 6.0, static, STIFFNESS)
+        state = (0.0, direction, -direction * static / STIFFNESS)
+        _, speed, _ = motor_step(*state, 0.0, target, 125.0, 4.5, 0.0, step, *values)
+        rest = inertia * (speed - direction) / step + direction * 6.0 + 0.5 * damping * (speed + direction)
+        assert -rest == pytest.approx(direction * static, rel=1e-9)
+
+    @given(
+        st.floats(-0.1, 0.1), st.floats(-6.0, 6.0), st.floats(-1.0, 1.0), st.sampled_from((0.0, 0.02, 0.5)),
+        st.floats(-0.3, 0.3), st.floats(1e-4, 4e-3), st.floats(-3.0, 3.0),
+    )  # fmt: skip
+    def test_a_step_balances_limited_drive_friction_damping_and_load(
+        self, angle, speed, bent, static, target, step, load
+    ):
+        """J·Δω/h is what acts half-way: the one equation, whichever of its pieces holds."""
+        inertia, damping, kp, kd, limit = 0.0233, 0.2698, 125.0, 4.5, 6.0
+        values, reach = (inertia, damping, limit, 1e6, static, STIFFNESS), static / STIFFNESS
+        before = angle, speed, angle - bent * reach
+        after = motor_step(*before, load, target, kp, kd, 0.0, step, *values)
+        mean = (after[0] - angle) / step
+        stiff = step * (damping + kd + step * kp) / inertia
+        part = step * (0.5 if stiff <= 1.0 else 1.0 - 0.5 / stiff)
+        drive = min(max(kp * (target - angle - part * mean) - kd * mean, -limit), limit)
+        deflections = bent * reach + mean * step * (np.arange(20_000) + 0.5) / 20_000
+        friction = np.mean(np.clip(STIFFNESS * deflections, -static, static))
+        acceleration = (mean - speed + step * load / inertia) / part
+        assert inertia * acceleration == pytest.approx(drive - damping * mean - friction, abs=1e-3)
 
     @pytest.mark.parametrize(("step", "bound"), [(1.25e-4, 2e-6), (2.5e-4, 6e-6), (5e-4, 2e-5), (1e-3, 2e-4)])
     def test_stick_and_slip_hardly_depend_on_the_step(self, step, bound):
@@ -116,7 +155,7 @@ class TestLimits:
     def test_speed_and_angle_obey_the_speed_limit(self, torque, speed, load, step):
         values = motor_values(torque_limit=50.0, speed_limit=6.0)
         angle, new_speed, _ = torque_step((0.1, speed, 0.1), torque, step, values, load)
-        assert abs(new_speed) <= 6.0
+        assert abs(mean_speed(new_speed, load, step, values[0])) <= 6.0 * (1 + 1e-12)
         assert abs(angle - 0.1) <= 6.0 * step * (1 + 1e-12)
 
     @given(st.floats(-10.0, 10.0), st.floats(-6.0, 6.0), st.sampled_from((1e-4, 1e-3)))
@@ -166,8 +205,24 @@ class TestLimits:
     @given(signs, st.floats(0.0, 5.0))
     def test_at_the_speed_limit_rates_only_slow_down(self, sign, torque):
         values = motor_values(speed_limit=6.0, damping=0.0, static_friction=0.0)
-        assert motor_rates(0.0, 6.5 * sign, 0.0, 0.0, sign * torque, *values, 1e-3)[:2] == (6.0 * sign, 0.0)
-        assert motor_rates(0.0, 6.5 * sign, 0.0, 0.0, -sign * 1.0, *values, 1e-3)[1] * sign < 0.0
+        assert motor_rates(0.0, 6.0 * sign, 0.0, 0.0, sign * torque, *values, 1e-3)[:2] == (6.0 * sign, 0.0)
+        assert motor_rates(0.0, 6.0 * sign, 0.0, 0.0, -sign * 1.0, *values, 1e-3)[1] * sign < 0.0
+        speed, acceleration, _ = motor_rates(0.0, 6.5 * sign, 0.0, 0.0, sign * torque, *values, 1e-3)
+        assert (speed, acceleration * 1e-3) == (6.0 * sign, pytest.approx(-0.5 * sign)), "back within a step"
+
+    @given(st.floats(0.0, 200.0), st.floats(-6.0, 6.0), st.floats(1e-4, 4e-3))
+    def test_no_stage_of_rk4_passes_the_speed_limit(self, torque, speed, step):
+        values = motor_values(speed_limit=6.0, torque_limit=200.0, damping=0.0, static_friction=0.0)
+
+        def acceleration(now):
+            return motor_rates(0.0, now, 0.0, 0.0, torque, *values, step)[1]
+
+        first = acceleration(speed)
+        second = acceleration(speed + 0.5 * step * first)
+        third = acceleration(speed + 0.5 * step * second)
+        fourth = acceleration(speed + step * third)
+        assert speed + step * third <= 6.0 + 1e-12
+        assert speed + step / 6 * (first + 2 * second + 2 * third + fourth) <= 6.0 + 1e-12
 
     def test_rates_drag_the_anchor_of_a_slipping_motor_only(self):
         reach, values, step = TORQUE / STIFFNESS, motor_values(), 1e-3

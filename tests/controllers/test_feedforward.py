@@ -238,8 +238,7 @@ def test_every_difference_is_listed_at_once():
         "column 'elbow/equilibrium': unit 'rad' in the file, 'm' here",
         "column 'elbow/equilibrium': 8 of 10 values, which span [0.0344828, 0.5] rad, are outside [-0.1, 0.1] m",
         "period: 0.01 s in the file, 0.002 s here",
-        "parameters.shoulder: {",
-        "parameters.mode: 6 in the file, 3 here",
+        "joints.mode: 6 in the file, 3 here",
     ):
         assert line in message
 
@@ -260,12 +259,14 @@ def test_duplicate_names_are_refused_on_either_side():
     assert "is 2 times in the file" in mismatch(replace(FF, columns=columns), INFO)
 
 
-def test_parameters_count_only_when_asked_and_survive_the_file(tmp_path):
+def test_parameters_count_unless_told_otherwise_and_survive_the_file(tmp_path):
     stiffer = replace(INFO, parameters={**PARAMETERS, "shoulder": {**PARAMETERS["shoulder"], "k1": 0.02}})
-    FF.check(stiffer)
-    assert "parameters.shoulder.k1: 0.01038 in the file, 0.02 here" in mismatch(FF, stiffer, parameters=True)
+    FF.check(stiffer, parameters=False)
+    message = mismatch(FF, stiffer)
+    assert "joints.shoulder.k1: 0.01038 in the file, 0.02 here" in message
+    assert "same_robot=false" in message
     FF.save(tmp_path / "ff.npz")
-    FeedForward.load(tmp_path / "ff.npz").check(INFO, parameters=True)
+    FeedForward.load(tmp_path / "ff.npz").check(INFO)
 
 
 def test_degrees_instead_of_radians_are_refused():
@@ -309,5 +310,15 @@ def test_a_receiver_cannot_spoil_what_is_played():
 def test_playback_refuses_a_robot_that_does_not_match():
     with pytest.raises(MismatchError):
         Playback(FF, replace(INFO, period=0.02))
+    stiffer = replace(INFO, parameters={"shoulder": {"k1": 0.02}})
     with pytest.raises(MismatchError):
-        Playback(FF, replace(INFO, parameters={}), parameters=True)
+        Playback(FF, stiffer)
+    Playback(FF, stiffer, parameters=False)
+
+
+def test_a_runs_folder_is_read_as_the_file_in_it(tmp_path):
+    FF.save(tmp_path / "feedforward.npz")
+    np.testing.assert_array_equal(FeedForward.load(tmp_path).command, FF.command)
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(MissingFileError, match=r"nothing/feedforward.npz"):
+        FeedForward.load(tmp_path / "nothing")

@@ -1,3 +1,4 @@
+import copy
 import json
 from dataclasses import replace
 
@@ -6,6 +7,7 @@ import pytest
 
 from pliant.controllers.policies import RandomPolicy, ZeroPolicy
 from pliant.controllers.policy import Policy, PolicyInfo, fitted, to_action, to_command
+from pliant.controllers.robot_parameters import parameter_differences, tell, uncompared
 from pliant.errors import FileFormatError, MismatchError, OutOfBoundsError, ShapeError
 from pliant.hardware.robot import Channel
 
@@ -74,6 +76,105 @@ def test_a_label_without_an_entry_is_refused(lost):
 def test_where_all_is_the_same_the_policy_is_itself():
     policy = Named(INFO)
     assert fitted(policy, replace(INFO, robot="another arm", origin={})) is policy
+
+
+SPRING = {"law": "pliant.actuators.laws.sea:sea", "parameters": {"k": 3.0, "max_deflection": 0.8}, "mode": 6}
+ARM = {
+    "joints": {"shoulder": SPRING, "elbow": {"law": None, "damping": 0.1}},
+    "bodies": {"fore": {"mass": 0.5, "inertia": [1e-3, 2e-3, 3e-3]}},
+    "held": {"elbow/preset": 0.2},
+}
+
+
+def changed(value, *path):
+    """`ARM` with another value at a path."""
+    data = copy.deepcopy(ARM)
+    inner = data
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    ("here", "line"),
+    [
+        (
+            changed(0.25, "joints", "shoulder", "parameters", "k"),
+            "joints.shoulder.parameters.k: 3.0 in the file, 0.25",
+        ),
+        (
+            changed(None, "joints", "shoulder", "law"),
+            "joints.shoulder.law: 'pliant.actuators.laws.sea:sea' in the",
+        ),
+        (changed(3, "joints", "shoulder", "mode"), "joints.shoulder.mode: 6 in the file, 3 here"),
+        (changed(0.2, "joints", "elbow", "damping"), "joints.elbow.damping: 0.1 in the file, 0.2 here"),
+        (changed(0.6, "bodies", "fore", "mass"), "bodies.fore.mass: 0.5 in the file, 0.6 here"),
+        (
+            changed([1e-3, 2e-3, 4e-3], "bodies", "fore", "inertia"),
+            "bodies.fore.inertia: [0.001, 0.002, 0.003] in",
+        ),
+        (changed({}, "bodies", "payload"), "bodies.payload is missing in the file"),
+        (changed(0.4, "held", "elbow/preset"), "held.elbow/preset: 0.2 in the file, 0.4 here"),
+    ],
+)
+def test_a_policy_of_another_robot_is_refused_with_the_difference_named(here, line):
+    policy = Named(replace(INFO, parameters=ARM))
+    with pytest.raises(MismatchError) as refused:
+        fitted(policy, replace(INFO, parameters=here))
+    assert line in str(refused.value)
+    assert "same_robot=false" in str(refused.value)
+    assert fitted(policy, replace(INFO, parameters=here), parameters=False) is policy
+
+
+def test_what_a_policy_learned_to_cope_with_is_no_difference():
+    varied = {
+        **ARM,
+        "varied": {"mass": [0.8, 1.2], "damping": [0.5, 2.0], "law.k": [0.9, 1.1], "drive.kp": [0.5, 2.0]},
+    }
+    policy = Named(replace(INFO, parameters=varied))
+    for here in (
+        changed(0.6, "bodies", "fore", "mass"),
+        changed([0.8e-3, 2.4e-3, 3e-3], "bodies", "fore", "inertia"),
+        changed(0.2, "joints", "elbow", "damping"),
+        changed(3.3, "joints", "shoulder", "parameters", "k"),
+    ):
+        fitted(policy, replace(INFO, parameters=here))
+    for here in (changed(0.61, "bodies", "fore", "mass"), changed(2.6, "joints", "shoulder", "parameters", "k")):
+        with pytest.raises(MismatchError):
+            fitted(policy, replace(INFO, parameters=here))
+
+
+def test_a_model_file_keeps_six_digits_and_what_is_new_in_a_file_is_no_difference():
+    here = changed(3.0000004, "joints", "shoulder", "parameters", "k")
+    here["joints"]["shoulder"]["friction_of_a_later_version"] = 1.0
+    fitted(Named(replace(INFO, parameters=ARM)), replace(INFO, parameters=here))
+
+
+def test_what_is_not_compared_is_told(caplog):
+    tell("the policy p.zip", {}, ARM)
+    assert "p.zip: not compared with this robot: laws, drives and friction of the joints; masses" in caplog.text
+    caplog.clear()
+    tell("the policy p.zip", ARM, changed(0.25, "joints", "shoulder", "parameters", "k"))
+    assert "is used on a robot that differs:\n  - joints.shoulder.parameters.k: 3.0 in" in caplog.text
+    caplog.clear()
+    tell("the policy p.zip", ARM, ARM)
+    tell("the policy p.zip", {}, {})
+    assert caplog.text == ""
+
+
+def test_a_file_from_before_there_were_sections_is_compared_joint_by_joint(caplog):
+    old = {"shoulder": {**SPRING, "identity": "0123", "position_range": [-1, 1]}}
+    assert parameter_differences(old, ARM) == []
+    soft = changed(0.25, "joints", "shoulder", "parameters", "k")
+    assert parameter_differences(old, soft) == ["joints.shoulder.parameters.k: 3.0 in the file, 0.25 here"]
+    assert uncompared(old, ARM) == ["masses and inertia", "the columns that are not commanded"]
+
+
+def test_a_label_without_parameters_is_an_old_one():
+    data = INFO.to_json()
+    del data["parameters"]
+    assert PolicyInfo.from_json(data, "old.zip") == INFO
 
 
 def test_another_order_is_mapped_by_name():

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from pliant.controllers import Rows, run
 from pliant.controllers.trial import JointTrials, joint_columns
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, UnknownNameError
 from pliant.hardware.robot import Channel, Robot, RobotInfo, State, check_command
@@ -42,18 +43,14 @@ class Follower(Robot):
         self.position = sent[[0, 2]]
         return sent
 
+    def run(self, commands):
+        return run(self, Rows(commands), 0.1 * len(commands)).motion
+
     def stop(self):
         pass
 
     def close(self):
         pass
-
-
-def test_a_run_returns_the_motion_from_the_start_on():
-    robot = Follower()
-    motion = robot.run([[0.1, 0.2, 0.3, 0.3], [0.2, 0.2, 0.4, 0.3]])
-    np.testing.assert_allclose(motion.position, [[0.0, 0.0], [0.1, 0.3], [0.2, 0.4]])
-    np.testing.assert_allclose(motion.time, [0.0, 0.1, 0.2])
 
 
 def test_learned_columns_are_sent_and_the_others_rest():

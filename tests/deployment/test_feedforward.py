@@ -21,10 +21,11 @@ from pliant.controllers import FeedForward, IterativeLearning, MinimumJerk, PTyp
 from pliant.controllers.controller import run
 from pliant.controllers.feedforward import Playback, Rows
 from pliant.controllers.trial import JointTrials
+from pliant.deployment import trials
+from pliant.deployment.deployment import stand
 from pliant.deployment.feedforward import FeedForwardDeployment, checked
 from pliant.deployment.machines import dynamixel_config
 from pliant.deployment.machines import machine as machine_of
-from pliant.deployment.trials import MachineTrials
 from pliant.envs.description import described
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.simulation import SimulatedRobot
@@ -169,7 +170,7 @@ def test_a_feedforward_without_a_desired_motion_is_refused(learned):
     ("overrides", "message"),
     [
         (["feedforward=nowhere.npz"], "nowhere.npz"),
-        ([], "nothing is given; one of feedforward=FILE"),
+        ([], "nothing given; one of feedforward=PATH"),
         (["feedforward=learned.npz", "hardware=real"], "no serial port is given"),
         (["feedforward=learned.npz", "robot.period=0.02"], "period: 0.01 s in the file, 0.02 s here"),
         (["feedforward=learned.npz", "hardware=emulatd"], "emulated"),
@@ -280,15 +281,14 @@ def test_a_trip_on_the_way_home_is_the_reason_and_status_2(file, monkeypatch, tm
 def test_an_interrupted_walk_to_the_start_is_no_completed_deployment(file, monkeypatch, tmp_path, walks):
     """The first walk, or the one before a further run."""
     calls = []
-    walk = MachineTrials._walk_to_start
 
-    def interrupted(trials, first):
-        calls.append(first)
+    def interrupted(*arguments):
+        calls.append(arguments)
         if len(calls) == walks:
             raise KeyboardInterrupt
-        walk(trials, first)
+        stand(*arguments)
 
-    monkeypatch.setattr(MachineTrials, "_walk_to_start", interrupted)
+    monkeypatch.setattr(trials, "stand", interrupted)
     with initialize_config_module("pliant.conf", version_base="1.3"):
         config = compose("deploy", [f"feedforward='{file}'", "learning.trials=2"])
     safe = SafeRobot(machine_of(config), build(config.safety, "safety"))

@@ -61,8 +61,9 @@ def machine(*overrides, stop_key=None):
     return SafeRobot(machine_of(config), build(config.safety, "safety"), stop_key), config
 
 
-def springs():
-    return SimulatedRobot(arm2(), PERIOD).compiled.joints
+def model():
+    """The arm's own, which tells what a machine does not measure."""
+    return SimulatedRobot(arm2(), PERIOD)
 
 
 def end(safe):
@@ -81,7 +82,7 @@ def test_the_same_policy_object_moves_the_simulated_and_the_emulated_arm_alike()
         "other": ("hardware=emulated",),
     }.items():
         safe, _ = machine(*overrides)
-        runner = EpisodeRunner(safe, task, springs(), 0.5)
+        runner = EpisodeRunner(safe, task, model(), 0.5)
         policy = policy or ControllerPolicy(Reaching(), runner.policy_info)
         with safe:
             traces[name] = np.array(runner.run(policy, 7).position)
@@ -100,7 +101,7 @@ def test_the_springs_tell_the_torque_on_the_link_where_the_motors_currents_do_no
         "emulated": ("hardware=emulated", *NO_GAP),
     }.items():
         safe, _ = machine(*overrides)
-        sensing = SpringSensing(safe, springs())
+        sensing = SpringSensing(safe, model().compiled.joints)
         with safe:
             safe.walk_to(safe.info.rest)
             for k in range(60):
@@ -116,7 +117,7 @@ def test_the_springs_tell_the_torque_on_the_link_where_the_motors_currents_do_no
 def test_a_measured_spring_torque_is_left_alone():
     with SimulatedRobot(arm2(), PERIOD) as robot:
         robot.send([0.3, 0.2, 0.1, 0.2])
-        np.testing.assert_equal(tuple(SpringSensing(robot, springs()).read()), tuple(robot.read()))
+        np.testing.assert_equal(tuple(SpringSensing(robot, model().compiled.joints).read()), tuple(robot.read()))
 
 
 # References
@@ -124,7 +125,7 @@ def test_a_measured_spring_torque_is_left_alone():
 
 def test_what_a_task_desires_is_compared_with_the_instant_it_is_desired_at():
     safe, _ = machine("hardware=simulated")
-    runner = EpisodeRunner(safe, Track(trajectory=MinimumJerk(0.0, 0.2, 0.4)), springs(), 0.1)
+    runner = EpisodeRunner(safe, Track(trajectory=MinimumJerk(0.0, 0.2, 0.4)), model(), 0.1)
     with safe:
         trace = runner.run(RandomPolicy(runner.policy_info, 0), 0)
     reference = np.array(trace.reference)
@@ -142,9 +143,9 @@ def short(stop_key, *overrides):
     """A deployment of two short episodes on a simulated machine."""
     safe, _ = machine("hardware=simulated", *overrides, stop_key=stop_key)
     task = Reach(duration=0.3, hold=0.3)
-    runner = EpisodeRunner(safe, task, springs(), 0.1)
+    runner = EpisodeRunner(safe, task, model(), 0.1)
     policy = ControllerPolicy(Reaching(), runner.policy_info)
-    twin = EpisodeRunner(machine("hardware=simulated")[0], task, (), 0.1)
+    twin = EpisodeRunner(machine("hardware=simulated")[0], task, model(), 0.1)
     return PolicyDeployment(runner, policy, predict(policy, twin, (0, 1), safe.info.joints), {"policy": "p"})
 
 
@@ -236,8 +237,8 @@ def test_a_policy_brings_its_task_and_its_period(policy_file):
 @pytest.mark.parametrize(
     ("overrides", "error", "parts"),
     [
-        (["policy=null"], ConfigurationError, ["nothing is given; one of feedforward=FILE"]),
-        (["feedforward=a.npz"], ConfigurationError, ["both are given", "policy=PATH"]),
+        (["policy=null"], ConfigurationError, ["nothing given; one of feedforward=PATH"]),
+        (["feedforward=a.npz"], ConfigurationError, ["feedforward and policy given", "policy=PATH"]),
         (["policy=nowhere.zip"], MissingFileError, ["nowhere.zip"]),
         (["episodes=0"], OutOfBoundsError, ["episodes"]),
         (
@@ -288,7 +289,7 @@ def test_another_unit_is_refused(policy_file):
     from pliant.controllers.policies import load_policy
 
     safe, _ = machine("hardware=simulated")
-    info = EpisodeRunner(safe, Reach(duration=0.4), springs(), 0.1).policy_info
+    info = EpisodeRunner(safe, Reach(duration=0.4), model(), 0.1).policy_info
     degrees = tuple(c if c.unit != "rad" else type(c)(c.name, "deg", c.low, c.high, c.rest) for c in info.actions)
     with pytest.raises(MismatchError, match="unit 'rad' in the file, 'deg' here"):
         load_policy(policy_file, replace(info, actions=degrees))

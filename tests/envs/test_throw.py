@@ -201,3 +201,9 @@ def test_a_soft_arm_throws_farther_than_a_rigid_one_with_the_same_motors():
     assert found["rigid"] < found["stiffest"] < found["resting"] < found["free"], found
     assert found["rigid"] < 0.8 < free.ends["far"].values["limit"] < found["free"], found
     assert found["resting"] < free.ends["far"].values["limit"], found
+
+
+def test_no_lengths_at_all_is_no_value(verb):
+    status, _, err = verb("play", "random", "task=throw", "task.lengths=null", "episodes=1")
+    assert status == 2
+    assert "lengths is null, which is no value" in err

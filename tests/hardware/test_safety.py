@@ -637,6 +637,11 @@ def test_misspelt_columns_and_units_are_refused(arm, name):
         SafeRobot(arm, SafetyConfig(motion={name: MotionLimits(1.0, 10.0)}))
 
 
+@pytest.mark.parametrize(("unit", "speed"), [("rad", 1.5), ("m", 0.25), ("N·m", 20.0), ("N", 200.0)])
+def test_every_unit_of_a_joint_has_limits_of_its_own_accord(arm, unit, speed):
+    np.testing.assert_allclose(SafeRobot(type(arm)(unit=unit)).limits.speed, speed)
+
+
 def test_unknown_joints_and_units_are_refused(arm):
     with pytest.raises(UnknownNameError, match="joint 'c' in the safety limits"):
         SafeRobot(arm, SafetyConfig(joints={"c": JointLimits()}))

@@ -37,7 +37,7 @@ def test_a_run_folder_holds_what_was_learned_and_how(pliant, quick, tmp_path):
     assert learned.units == ("rad",) * 4
     assert learned.command.shape == (201, 4)
     np.testing.assert_array_equal(learned.command[:, 1], 0.2)
-    assert learned.parameters["shoulder"]["parameters"]["k1"] == 0.01038
+    assert learned.parameters["joints"]["shoulder"]["parameters"]["k1"] == 0.01038
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
     assert np.abs(learned.desired - learned.expected).max() == pytest.approx(metrics["max_error_rad"])
     assert (tmp_path / "out" / "report.html").is_file()

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
+from pliant.controllers import Observer, Rows, run
 from pliant.errors import ConfigurationError, PliantError
 from pliant.hardware.dynamixel.robot import DynamixelRobot
 from pliant.hardware.recording import Recorder, Timing
@@ -33,6 +34,8 @@ class Deployment(ABC):
             facts: what is deployed, for the recording.
         """
         self.robot, self.facts = robot, facts
+        self.info = robot.info
+        """What is recorded."""
         self.reason = "completed"
         """`completed`, or what ended it early."""
 
@@ -65,13 +68,37 @@ class Deployment(ABC):
             recorder.event("info" if self.reason == "completed" else "warning", self.reason)
 
 
-def check_measured(robot: SafeRobot, state: State) -> None:
-    """Raise `ConfigurationError` if the position of a joint is not measured."""
-    unknown = [name for name, q in zip(robot.info.joints, state.position, strict=True) if not np.isfinite(q)]
+def check_measured(robot: SafeRobot, state: State | None = None) -> None:
+    """Raise `ConfigurationError` if the position of a joint is not measured.
+
+    Args:
+        robot: the machine; need not be connected.
+        state: what it reads; None: what it says of itself.
+    """
+    if state is None:
+        unknown = [name for name in robot.info.joints if f"{name}/position" in robot.unmeasured]
+    else:
+        unknown = [name for name, q in zip(robot.info.joints, state.position, strict=True) if not np.isfinite(q)]
     if unknown:
         raise ConfigurationError(
-            f"nothing measures the position of joint {', '.join(unknown)}; give it an encoder."
+            f"nothing measures the position of joint {', '.join(unknown)}; give its link an encoder "
+            f"(robot.machine.encoders: {{{unknown[0]}: ID}})."
         )
+
+
+def stand(robot: SafeRobot, command: Array | None, seconds: float, recorder: Recorder | None = None) -> None:
+    """Walk to a command (None: the resting one) and stand there for a while, recorded as walking.
+
+    Raises:
+        ConfigurationError: the position of a joint is not measured. Others: as `SafeRobot.walk_to`.
+    """
+    wanted = robot.info.rest if command is None else command
+    check_measured(robot, robot.read())
+    robot.reset(command=wanted)
+    watched: list[Observer] = []
+    if recorder is not None:
+        watched = [lambda state, sent: recorder.walk(state, wanted, sent)]
+    run(robot, Rows(wanted[None]), seconds, watched)
 
 
 def timing(robot: SafeRobot) -> Timing:

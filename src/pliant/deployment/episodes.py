@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.actuators import JointOnModel
 from pliant.controllers.policy import Policy, PolicyInfo
 from pliant.controllers.spring_sensing import SpringSensing
 from pliant.deployment.deployment import check_measured
+from pliant.deployment.kinematic_sensing import KinematicSensing
 from pliant.envs.env import PliantEnv
+from pliant.envs.simulation import SimulatedRobot
 from pliant.envs.tasks import Task
-from pliant.hardware.robot import Array, State
+from pliant.hardware.robot import Array, RobotInfo, State
 from pliant.hardware.safety import SafeRobot
 from pliant.hardware.wrapper import RobotWrapper
 from pliant.training.environments import policy_info
@@ -79,12 +80,9 @@ class _Tap(RobotWrapper):
         return self.state
 
     def send(self, command: ArrayLike) -> Array:
-        self.asked = np.array(command, dtype=np.float64)
-        if self.settling is None:
-            self.sent = super().send(command)
-        else:
-            state = self.read()
-            self.sent = super().send(command)
+        self.asked, state = np.array(command, dtype=np.float64), self.state
+        self.sent = super().send(command)
+        if self.settling is not None:
             self.settling(state, self.asked, self.sent)
         return self.sent
 
@@ -150,7 +148,7 @@ class EpisodeRunner:
     Args:
         robot: the robot behind its safety layer.
         task: what is asked of it.
-        joints: of the robot's model, which tell the torques that it cannot measure.
+        model: of the robot, which tells what it cannot measure: torques by its springs, places by its kinematics.
         settle: standing still at rest before an episode begins, s.
         note: told every period.
     """
@@ -159,7 +157,7 @@ class EpisodeRunner:
         self,
         robot: SafeRobot,
         task: Task,
-        joints: Sequence[JointOnModel],
+        model: SimulatedRobot,
         settle: float,
         note: Callable[[Period], None] = lambda period: None,
     ) -> None:
@@ -167,8 +165,14 @@ class EpisodeRunner:
         self.traces: list[Trace] = []
         """All episodes, in order; the last one may be unfinished."""
         self.note = note
-        self._tap = _Tap(SpringSensing(robot, joints))
-        self._env = PliantEnv(self._tap, task, settle=settle)
+        sensed = SpringSensing(robot, model.compiled.joints)
+        self._tap = _Tap(KinematicSensing(sensed, model, model.kinematics.sites))
+        self._env = PliantEnv(self._tap, task, settle=settle, kinematics=model.kinematics)
+
+    @property
+    def info(self) -> RobotInfo:
+        """What is read: of the robot, and what its model tells beside."""
+        return self._tap.info
 
     @property
     def policy_info(self) -> PolicyInfo:

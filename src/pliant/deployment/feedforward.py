@@ -10,8 +10,9 @@ from rich.console import Console
 from pliant.conf.build import build
 from pliant.controllers import FeedForward, IterativeLearning
 from pliant.controllers.learning import StopReason
+from pliant.controllers.robot_parameters import tell
 from pliant.controllers.trajectories import Motion
-from pliant.deployment.deployment import Deployment, error_text, live, machine_numbers
+from pliant.deployment.deployment import Deployment, check_measured, error_text, live, machine_numbers
 from pliant.deployment.reports import write_feedforward_report
 from pliant.deployment.trials import MachineTrials, Run
 from pliant.errors import ConfigurationError, MismatchError
@@ -24,22 +25,24 @@ from pliant.hardware.safety import SafeRobot
 _TOLERANCE = 1e-9
 
 
-def checked(feedforward: FeedForward, info: RobotInfo, limits: Bounds) -> FeedForward:
+def checked(feedforward: FeedForward, info: RobotInfo, limits: Bounds, *, parameters: bool = True) -> FeedForward:
     """Return a feed-forward in the order of a robot's columns and joints.
 
     Args:
         feedforward: what was learned.
         info: the robot behind its safety layer.
         limits: those of the safety layer.
+        parameters: whether the robot's parameters must be those that it was learned with; else differences are
+            logged.
 
     Raises:
-        MismatchError: it does not fit; names, units, period, range, speed and acceleration are all compared, and
-            every difference is listed.
+        MismatchError: it does not fit; names, units, period, range, speed, acceleration and the robot's parameters
+            are all compared, and every difference is listed.
         ConfigurationError: it holds no desired motion.
     """
     problem = ""
     try:
-        feedforward.check(info)
+        feedforward.check(info, parameters=parameters)
     except MismatchError as error:
         problem = str(error)
     found = _too_fast(feedforward, info, limits)
@@ -49,7 +52,8 @@ def checked(feedforward: FeedForward, info: RobotInfo, limits: Bounds) -> FeedFo
         raise MismatchError("\n  - ".join([problem, *found]))
     if feedforward.desired is None:
         raise ConfigurationError("the feed-forward holds no desired motion, so no error can be told.")
-    return feedforward.arranged(info)
+    tell(f"the feed-forward learned on {feedforward.robot!r}", feedforward.parameters, info.parameters)
+    return feedforward.arranged(info, parameters=False)
 
 
 def _too_fast(feedforward: FeedForward, info: RobotInfo, limits: Bounds) -> list[str]:
@@ -78,9 +82,10 @@ class FeedForwardDeployment(Deployment):
 
     def __init__(self, config: DictConfig, robot: SafeRobot) -> None:
         """Load it and see whether it fits; errors of `FeedForward.load` and `checked`."""
+        check_measured(robot)
         learned = FeedForward.load(config.feedforward)
         super().__init__(robot, {"feedforward": str(config.feedforward), "learned_on": learned.robot})
-        self.feedforward = checked(learned, robot.info, robot.limits)
+        self.feedforward = checked(learned, robot.info, robot.limits, parameters=bool(config.same_robot))
         self.runs: list[Run] = []
         self._config = config
         self._progress: IterativeLearning | None = None

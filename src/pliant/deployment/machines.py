@@ -73,6 +73,7 @@ def dynamixel_config(description: RobotDescription, port: str) -> DynamixelConfi
           servos: {hip: 1, knee: {servo: 2, direction: -1, gear: 2.0}, ankle: [3, {servo: 4, direction: -1}]}
           encoders: {ankle: 5}
 
+    A joint behind springs (with a column `equilibrium`) has one servo, or two where it has a stiffness preset too.
     Ranges and resting values are those of the robot's command columns. Whatever else a `DynamixelConfig` has
     (`baud_rate`, `watchdog`, …) may be said too.
 
@@ -139,11 +140,12 @@ def _joint(
 ) -> DynamixelJoint:
     """A joint with the ranges of the robot's own columns."""
     columns = {c.name.rpartition("/")[2]: c for c in info.command if c.name.startswith(f"{name}/")}
+    spring = "equilibrium" in columns
     position = columns.get("equilibrium") or columns.get("position")
     if position is None:
         raise ConfigurationError(
-            f"joint {name!r} is commanded by {', '.join(columns) or 'nothing'}; servos take a position or an "
-            "equilibrium. Choose another drive for it."
+            f"joint {name!r} is commanded by {', '.join(columns) or 'nothing'}; servos take a position (mode 1, a "
+            "servo or position loop) or an equilibrium (modes 3 and 6)."
         )
     preset = columns.get("preset")
     if (preset is not None) != (len(servos) == 2):
@@ -160,4 +162,5 @@ def _joint(
         preset=(0.0, 0.0) if preset is None else (preset.low, preset.high),
         preset_rest=0.0 if preset is None else preset.rest,
         encoder=None if encoder is None else _mount(name, encoder, model),
+        spring=spring,
     )

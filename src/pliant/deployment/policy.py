@@ -13,8 +13,17 @@ from rich.console import Console
 from pliant.conf.build import LEARNED, build
 from pliant.controllers.policies import load_policy, period_of
 from pliant.controllers.policy import Policy, PolicyInfo, fitted
-from pliant.deployment.deployment import Deployment, Live, error_text, live, machine_numbers, timing
+from pliant.deployment.deployment import (
+    Deployment,
+    Live,
+    check_measured,
+    error_text,
+    live,
+    machine_numbers,
+    timing,
+)
 from pliant.deployment.episodes import EpisodeRunner, Period, Trace
+from pliant.deployment.kinematic_sensing import task_model
 from pliant.deployment.reports import write_policy_report
 from pliant.envs.description import described
 from pliant.errors import MismatchError, RobotError, check_bounds
@@ -54,6 +63,7 @@ class PolicyDeployment(Deployment):
         """
         super().__init__(runner.robot, facts)
         self._runner, self._policy, self._prediction = runner, policy, prediction
+        self.info = runner.info
 
     @property
     def traces(self) -> Sequence[Trace]:
@@ -140,19 +150,23 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     The prediction is of the machine's own robot model, behind the same safety layer.
 
     Raises:
+        ConfigurationError: nothing measures the position of a joint.
         OutOfBoundsError: no episodes.
         MismatchError: the policy does not fit the machine, or the machine its model.
         RobotError: the prediction ends in a failure of the robot or a trip of the safety layer.
         PliantError: as `load_policy`, and of the task.
     """
+    check_measured(robot)
     first, count = int(config.seed), int(check_bounds("episodes", config.episodes, 1, 10**6))
     settle, task = float(config.run.settle), build(config.task, "task", LEARNED)
-    simulated = described(config.robot).simulated(robot.info.period)
-    runner = EpisodeRunner(robot, task, simulated.compiled.joints, settle)
-    policy = matched(str(config.policy), runner.policy_info)
+    description = described(config.robot)
+    simulated = description.simulated(robot.info.period)
+    model = task_model(description, task, robot.info.period)
+    runner = EpisodeRunner(robot, task, model, settle)
+    policy = matched(str(config.policy), runner.policy_info, parameters=bool(config.same_robot))
     # Nobody waits for a simulation to hold still, or to walk home.
     safety = replace(robot.config, hold_time=0.0, return_to_rest=False)
-    twin = EpisodeRunner(SafeRobot(simulated, safety), task, (), settle)
+    twin = EpisodeRunner(SafeRobot(simulated, safety), task, model, settle)
     prediction = predict(policy, twin, range(first, first + count), robot.info.joints)
     done = sum(trace.episode.success for trace in prediction.traces if trace.episode is not None)
     console.print(f"predicted by simulation: {done} of {count} episodes succeed", highlight=False)
@@ -160,13 +174,13 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     return PolicyDeployment(runner, policy, prediction, facts)
 
 
-def matched(path: str, info: PolicyInfo) -> Policy:
+def matched(path: str, info: PolicyInfo, *, parameters: bool = True) -> Policy:
     """Return the policy of a file for what a machine offers.
 
-    Raises as `load_policy`; a `MismatchError` says what to write where the period differs.
+    Arguments and errors as `load_policy`; a `MismatchError` says what to write where the period differs.
     """
     try:
-        return load_policy(path, info)
+        return load_policy(path, info, parameters=parameters)
     except MismatchError as error:
         period = period_of(path)
         if math.isclose(period, info.period, rel_tol=1e-9):
@@ -191,7 +205,7 @@ def predict(policy: Policy, runner: EpisodeRunner, seeds: Sequence[int], joints:
         RobotError: the robot fails or is stopped.
     """
     try:
-        alike = fitted(policy, runner.policy_info)
+        alike = fitted(policy, runner.policy_info, parameters=False)
     except MismatchError as error:
         raise MismatchError(
             f"the simulation that predicts is of another robot than the machine; choose that of the machine, "

@@ -54,6 +54,32 @@ def write_feedforward_report(
     return report.save(folder / "report.html")
 
 
+def write_controller_report(
+    folder: Path, trace: Trace, predicted: Trace, info: RobotInfo, numbers: Mapping[str, Any]
+) -> Path | None:
+    """Write `report.html` of a controller's run; returns its path, or None without the extra `report`.
+
+    Args:
+        folder: where to.
+        trace: measured; at least one command was sent.
+        predicted: by simulation.
+        info: the machine.
+        numbers: the metrics.
+    """
+    report = Report(f"{numbers['controller']} on {info.name}", f"{str(numbers['reason']).capitalize()}.")
+    try:
+        report.heading("Motion")
+        _episodes_figure(report, [trace], [predicted], info)
+        report.heading("Commands and timing")
+        _last_commands(report, trace, info)
+    except MissingExtraError as error:
+        print(f"no report: {error}")
+        return None
+    report.heading("Numbers")
+    _plain_numbers(report, numbers)
+    return report.save(folder / "report.html")
+
+
 def write_policy_report(
     folder: Path,
     traces: Sequence[Trace],
@@ -76,11 +102,7 @@ def write_policy_report(
         report.heading("Motion")
         _episodes_figure(report, traces, predicted, info)
         report.heading("Commands and timing")
-        last = next(trace for trace in reversed(traces) if trace.sent)
-        gap = np.full((1, len(info.command)), np.nan)
-        _commands_and_timing(
-            report, info, np.array(last.time), np.vstack([*last.asked, gap]), np.vstack([*last.sent, gap])
-        )
+        _last_commands(report, next(trace for trace in reversed(traces) if trace.sent), info)
     except MissingExtraError as error:
         print(f"no report: {error}")
         return None
@@ -180,6 +202,14 @@ def _joined(parts: Sequence[Sequence[Array]], lengths: Sequence[int]) -> Array:
             block[: len(rows)] = rows
         blocks.append(block)
     return np.concatenate(blocks) if width else np.zeros((0, 0))
+
+
+def _last_commands(report: Report, trace: Trace, info: RobotInfo) -> None:
+    """Add what was asked and sent; nothing was after the last instant that was read."""
+    gap = np.full((len(trace.time) - len(trace.sent), len(info.command)), np.nan)
+    _commands_and_timing(
+        report, info, np.array(trace.time), np.vstack([*trace.asked, gap]), np.vstack([*trace.sent, gap])
+    )
 
 
 def _commands_and_timing(report: Report, info: RobotInfo, time: Array, asked: Array, sent: Array) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.controllers import FeedForward, Rows, controller, run, run_before
 from pliant.controllers.trial import joint_columns
-from pliant.deployment.deployment import check_measured, timing
+from pliant.deployment.deployment import stand, timing
 from pliant.hardware.recording import Recorder
 from pliant.hardware.robot import Array, State
 from pliant.hardware.safety import SafeRobot
@@ -57,7 +57,7 @@ class MachineTrials:
         """All runs, in order; the last one may be incomplete."""
         self._robot, self._feedforward, self._recorder = robot, feedforward, recorder
         self._show = show
-        self._settle = round(settle / robot.info.period)
+        self._settle = settle
 
     @property
     def low(self) -> Array:
@@ -78,7 +78,8 @@ class MachineTrials:
     def __call__(self, command: Array) -> Array:
         """Run a trial and return the measured positions at the times of the rows, (n, joints), rad."""
         rows = self.robot_command(command)
-        self._walk_to_start(rows[0])
+        self._recorder.event("info", f"run {len(self.runs) + 1}: walking to the start", self._robot.read().time)
+        stand(self._robot, rows[0], self._settle, self._recorder)
         played = Run(
             np.full(len(rows), np.nan),
             np.full((len(rows), command.shape[1]), np.nan),
@@ -94,16 +95,6 @@ class MachineTrials:
             raise
         played.complete = True
         return played.position
-
-    def _walk_to_start(self, first: Array) -> None:
-        state = self._robot.read()
-        check_measured(self._robot, state)
-        self._recorder.event("info", f"run {len(self.runs) + 1}: walking to the start", state.time)
-        self._robot.reset(command=first)
-        run(self._robot, Rows(first[None]), self._settle * self._robot.info.period, [self._note_walk(first)])
-
-    def _note_walk(self, first: Array) -> Callable[[State, Array], None]:
-        return lambda state, sent: self._recorder.walk(state, first, sent)
 
     def _play(self, rows: Array) -> controller.Run:
         desired, number = self._feedforward.desired, len(self.runs)

@@ -125,6 +125,7 @@ def write_report(
     rows = [
         (joint, values["law"], values["mode"], ", ".join(f"{k} = {v:g}" for k, v in values["parameters"].items()))
         for joint, values in metrics["joints"].items()
+        if values["law"]
     ]
     report.table(("joint", "law", "mode", "parameters"), rows)
     return report.save(folder / "report.html")

@@ -88,7 +88,7 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
         "start_error_rad": float(np.abs(learned.best.error[0]).max()),
         "max_error_per_iteration": [trial.max_error for trial in learned.history],
         "robot": robot.info.name,
-        "joints": robot.info.parameters,
+        "joints": robot.info.parameters["joints"],
         "tolerance_rad": float(options.tolerance),
         "wall_seconds": time.perf_counter() - started,
         "physics_seconds": trials.seconds,

@@ -30,7 +30,7 @@ class SineOfTheArm(Experiment):
     The motion is slow against the joints' resonances, so a link goes through the angles at which its springs
     balance gravity, less high the softer they are, and late by
 
-        T = h/2 + (D + kd)/kp + (d + 4f/(π·ω·A))/(K + G):
+        T = h/2 + (D + (1 − c)·kd)/kp + (d + 4f/(π·ω·A))/(K + G):
 
     half the time h for which a command is held, the lag of the motor's position loop, and that of a spring K + G
     against the joint's viscous friction d and its dry friction f, which takes as much energy from a sine of
@@ -127,7 +127,8 @@ class SineOfTheArm(Experiment):
         amplitude = 0.5 * float(np.ptp(balance[:, j]))
         description = run.statics.joints[j].description
         assert description.pid is not None
-        motor = (description.motor.damping + description.pid.kd) / description.pid.kp
+        pid = description.pid
+        motor = (description.motor.damping + (1.0 - pid.derivative_weight) * pid.kd) / pid.kp
         drag = self.damping + 4.0 * self.friction / (math.pi * self.frequency * amplitude)
         late = self._phase(balance[:, j]) - self._phase(position[:-1])
         return {

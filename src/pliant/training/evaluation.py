@@ -29,12 +29,19 @@ WITHOUT_FILE: dict[str, Callable[[PolicyInfo, int], Policy]] = {
 """Policies that need no file, for a first look: from what an environment offers, and a seed."""
 
 
-def find_policy(name: str, info: PolicyInfo, seed: int) -> Policy:
+def find_policy(config: DictConfig, env: Env) -> Policy:
     """Return the policy of a file, a run's folder, or "zero" or "random", made ready for an environment.
+
+    Args:
+        config: with `policy`, `seed` and `same_robot`.
+        env: the environment.
 
     Raises as `load_policy`.
     """
-    return WITHOUT_FILE[name](info, seed) if name in WITHOUT_FILE else load_policy(name, info)
+    name, info = str(config.policy), policy_info(env)
+    if name in WITHOUT_FILE:
+        return WITHOUT_FILE[name](info, int(config.seed))
+    return load_policy(name, info, parameters=bool(config.same_robot))
 
 
 def evaluate(config: DictConfig, console: Console) -> dict[str, list[Episode]]:
@@ -97,7 +104,7 @@ def _run_all(
     """Run a policy's episodes in one environment, add each to `episodes` when it is over, and close it."""
     seed = int(config.seed)
     try:
-        policy = find_policy(str(config.policy), policy_info(env), seed)
+        policy = find_policy(config, env)
         shown = track(range(count), what, console=console, transient=True, disable=not console.is_terminal)
         for k in shown:
             episodes.append(run_episode(policy, env, seed + k))

@@ -86,7 +86,7 @@ class Training:
             raise ConfigurationError(f"device={config.device}: torch finds no GPU here; device=cpu needs none.")
         torch.set_num_threads(int(config.threads))
         settings: dict[str, Any] = plain(OmegaConf.to_container(config, resolve=True))
-        example = make_environment(config)
+        example = make_environment(config, randomisation=config.get("randomisation"))
         info = policy_info(example)
         example.close()
         learner = Learner(config, info)

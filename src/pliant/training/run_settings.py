@@ -12,6 +12,7 @@ from typing import Any
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from pliant.conf.build import NAMED
 from pliant.conf.nodes import add_node
 from pliant.controllers.policies import made_for, period_of
 from pliant.envs.description import file_settings, is_file
@@ -42,7 +43,7 @@ _OLD = {
 
 
 def settings(arguments: Sequence[str]) -> list[str]:
-    """Return a command line with a robot that is a file made a choice of its group.
+    """Return a command line with a robot's file, and a controller of one's own, made choices of their groups.
 
     Raises:
         ConfigurationError: an earlier spelling; the message says the new one.
@@ -58,7 +59,10 @@ def settings(arguments: Sequence[str]) -> list[str]:
         path = value.strip("'\"")
         if key == "robot" and is_file(path):
             words[k] = f"robot={_name(path)}"
-            return add_node(words, "robot", _name(path), file_settings(path), path)
+            words = add_node(words, "robot", _name(path), file_settings(path), path)
+        elif key == "controller" and NAMED.fullmatch(path):
+            words[k] = f"controller={_name(path)}"
+            words = add_node(words, "controller", _name(path), {"_target_": path.replace(":", ".")}, path)
     return words
 
 

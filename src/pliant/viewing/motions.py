@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pliant.controllers import Controller, FeedForward, desired_motion
+from pliant.controllers.robot_parameters import tell
 from pliant.controllers.trajectories import Trajectory
 from pliant.controllers.trial import JointTrials
 from pliant.envs.env import PliantEnv
@@ -142,7 +143,11 @@ def trajectory_movement(robot: SimulatedRobot, trajectory: Trajectory) -> Moveme
 
 
 def feedforward_movement(robot: SimulatedRobot, feedforward: FeedForward) -> Movement:
-    """What was learned, from where its motion begins; raises `MismatchError` on a robot that it does not fit."""
-    learned = feedforward.arranged(robot.info)
+    """What was learned, from where its motion begins; raises `MismatchError` on a robot that it does not fit.
+
+    On a robot of other parameters it is shown all the same, and the differences are logged.
+    """
+    learned = feedforward.arranged(robot.info, parameters=False)
+    tell(f"the feed-forward learned on {feedforward.robot!r}", learned.parameters, robot.info.parameters)
     begin = None if learned.desired is None else learned.desired[0]
     return OpenLoop(robot, learned.command, position=begin, before=learned.command[0])

@@ -77,7 +77,7 @@ def test_only_the_motors_that_exist_are_read(law, mode, motors, columns):
 
 
 def test_the_parameters_are_plain_data_that_describe_the_joints():
-    parameters = SimulatedRobot(arm2()).info.parameters
+    parameters = SimulatedRobot(arm2()).info.parameters["joints"]
     assert json.loads(json.dumps(parameters)) == parameters
     assert parameters["elbow"]["parameters"]["k1"] == pytest.approx(0.1015)
 

@@ -57,6 +57,27 @@ def test_two_servos_are_one_joint_with_equilibrium_and_preset(equilibrium, prese
     )
 
 
+@given(st.floats(-1, 1), st.sampled_from([1, -1]), st.floats(0.5, 3))
+def test_one_servo_behind_a_spring_goes_to_the_equilibrium(equilibrium, direction, gear):
+    knee = joint(spring=True, direction=direction, gear=gear, mode="current_position", torque=1.0)
+    assert [(c.name, c.low, c.high) for c in channels(knee)] == [
+        ("a/equilibrium", -1.0, 1.0),
+        ("a/torque_limit", 0.0, 1.0),
+    ]
+    goal, current = goals(knee, [equilibrium, 1.0])
+    half = math.pi / 4096 / gear
+    assert joint_angle(knee.servos[0], goal.value) == pytest.approx(equilibrium, abs=half + 1e-9)
+    assert sent_command(knee, [goal, current])[0] == pytest.approx(equilibrium, abs=half + 1e-9)
+    assert hold_command(knee, [equilibrium])[0] == equilibrium
+    assert knee.travel(0) == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize("mode", ["current", "pwm"])
+def test_a_servo_behind_a_spring_is_told_where_to_be(mode):
+    with pytest.raises(ConfigurationError, match=f"'a': servos behind springs take a position mode, not '{mode}'"):
+        joint(spring=True, mode=mode)
+
+
 def test_command_columns_carry_units_and_bounds():
     assert [c.name for c in channels(pair())] == ["elbow/equilibrium", "elbow/preset"]
     limited = joint(mode="current_position", torque=1.2)
@@ -186,7 +207,7 @@ def test_an_encoder_that_does_not_go_round_is_taken_as_it_is():
             ConfigurationError,
             "no.* range|not a range",
         ),
-        (lambda: pair(mode="current"), ConfigurationError, "antagonists take a position mode"),
+        (lambda: pair(mode="current"), ConfigurationError, "servos behind springs take a position mode"),
         (lambda: pair(preset_rest=0.7), OutOfBoundsError, "preset_rest"),
         (lambda: DynamixelJoint("a", [], -1, 1), ConfigurationError, "has 0 servos"),
         (lambda: DynamixelConfig([], "p"), ConfigurationError, "at least one joint"),

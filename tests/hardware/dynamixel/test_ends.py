@@ -9,7 +9,8 @@ import time
 import numpy as np
 import pytest
 
-from pliant.errors import ConfigurationError, RobotError
+from pliant.controllers import Rows, run
+from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError
 from pliant.hardware.limits import MotionLimits
 from pliant.hardware.safety import JointLimits, SafeRobot, SafetyConfig
 
@@ -610,8 +611,8 @@ def test_nan_in_a_late_row_of_a_run_is_refused_before_the_first(bench):
     bench.robot.connect()
     rows = np.zeros((60, 2))
     rows[50, 1] = math.nan
-    with pytest.raises(ValueError, match="j2/position"):
-        bench.robot.run(rows)
+    with pytest.raises(OutOfBoundsError, match="rows of commands"):
+        run(bench.robot, Rows(rows), 60 * 0.02)
     assert bench.journal("goal_position") == []
     assert bench.registers("torque_enable") == [0, 0]
 

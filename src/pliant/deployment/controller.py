@@ -1,0 +1,258 @@
+"""Deployment of a controller: built for a machine, predicted by simulation, then run there."""
+
+import inspect
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import InterpolationKeyError
+from rich.console import Console
+
+from pliant.conf.build import build
+from pliant.controllers import Controller, Period, periods
+from pliant.controllers.spring_sensing import SpringSensing
+from pliant.controllers.trajectories import Trajectory
+from pliant.deployment.deployment import Deployment, error_text, live, machine_numbers, stand, timing
+from pliant.deployment.episodes import Trace
+from pliant.deployment.policy import difference_numbers
+from pliant.deployment.reports import write_controller_report
+from pliant.envs.description import described
+from pliant.errors import ConfigurationError, PliantError, RobotError, check_bounds
+from pliant.files import write_json
+from pliant.hardware.recording import Recorder
+from pliant.hardware.robot import Array, RobotInfo, State
+from pliant.hardware.safety import SafeRobot
+
+_DURATION = 10.0
+"""How long a controller runs that follows no trajectory, s."""
+
+
+def build_controller(node: DictConfig, info: RobotInfo) -> "NamedController":
+    """Return the controller of a configuration's node for a robot, its errors explained.
+
+    What `_target_` names is called with the node's entries, and with the robot's `info` where it takes one.
+
+    Raises:
+        ConfigurationError: it is of no trusted package, does not take these entries, or is no controller.
+        PliantError: whatever it has to say about its arguments.
+    """
+    try:
+        settings: Any = OmegaConf.to_container(node, resolve=True)
+    except InterpolationKeyError as error:
+        raise ConfigurationError(
+            f"the controller's {error.key} is that of the command line, which gives none: trajectory=sine, …"
+        ) from error
+    make = build({**settings, "_partial_": True}, "controller")
+    name = getattr(make.func, "__name__", str(make.func))
+    given = {"info": info} if "info" in inspect.signature(make.func).parameters else {}
+    with _explained(name, "cannot be made"):
+        controller = make(**given)
+    if not isinstance(controller, Controller):
+        raise ConfigurationError(
+            f"controller {name} is a {type(controller).__name__}; a pliant.controllers.Controller, with "
+            "update(state, t), is needed."
+        )
+    return NamedController(controller, name)
+
+
+class NamedController(Controller):
+    """A controller of a configuration, by its name: what its own code fails at is told with where."""
+
+    def __init__(self, controller: Controller, name: str) -> None:
+        self.controller, self.name = controller, name
+        self.initial_command = controller.initial_command
+        self.trajectory: Trajectory | None = getattr(controller, "trajectory", None)
+        """What it follows, where it follows something."""
+
+    def check(self, info: RobotInfo) -> None:
+        """As the controller's."""
+        with _explained(self.name, "failed in check"):
+            self.controller.check(info)
+
+    def reset(self, state: State) -> None:
+        """As the controller's."""
+        with _explained(self.name, "failed in reset"):
+            self.controller.reset(state)
+
+    def update(self, state: State, t: float) -> ArrayLike:
+        """As the controller's."""
+        with _explained(self.name, f"failed at t = {t:.6g} s"):
+            return self.controller.update(state, t)
+
+
+@contextmanager
+def _explained(name: str, what: str) -> Iterator[None]:
+    try:
+        yield
+    except PliantError:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(last.filename).name}, line {last.lineno}"
+        problem = f"{type(error).__name__}: {error}"
+        raise ConfigurationError(f"controller {name} {what}: {problem} ({where}).") from error
+
+
+class ControllerDeployment(Deployment):
+    """A controller on a machine, beside what simulation predicts of it."""
+
+    def __init__(self, run: "ControllerRun", prediction: "ControllerRun", facts: dict[str, str]) -> None:
+        """Put the parts together; see `prepare_controller`.
+
+        Args:
+            run: on the machine, not begun.
+            prediction: the same on its simulation, done.
+            facts: what is deployed.
+        """
+        super().__init__(run.robot, facts)
+        self._run, self._prediction = run, prediction
+
+    @property
+    def trace(self) -> Trace:
+        """What was read and sent, as far as it went."""
+        return self._run.trace
+
+    @property
+    def complete(self) -> bool:
+        """Whether the controller ran for its whole time."""
+        return len(self.trace.sent) == self._run.periods
+
+    def play(self, recorder: Recorder, console: Console) -> None:
+        """Walk to the controller's start and let it command."""
+        try:
+            with live(console, self._run.duration) as show:
+                recorder.event("info", "walking to the start")
+                stand(self.robot, self._run.start, self._run.settle, recorder)
+                begin = self.robot.read().time
+                recorder.event("info", "the controller begins", begin)
+
+                def note(period: Period, reference: Array | None) -> None:
+                    state = period.state
+                    recorder.record(state, period.asked, period.sent, reference, timing(self.robot))
+                    text = "" if reference is None else error_text(reference - state.position)
+                    show(state.time - begin, text)
+
+                self._run.play(note)
+        except KeyboardInterrupt:
+            return
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the numbers of the run; of a trajectory also the errors, desired minus measured."""
+        joints, predicted = self.robot.info.joints, self._prediction
+        return {
+            "completed": self.reason == "completed",
+            "reason": self.reason,
+            "robot": self.robot.info.name,
+            **self.facts,
+            **_errors(self.trace, joints),
+            **{f"predicted_{name}": value for name, value in _errors(predicted.trace, joints).items()},
+            **difference_numbers([self.trace], [predicted.trace], joints),
+            **machine_numbers(self.robot, [self.trace.time]),
+            "predicted_limited": predicted.robot.report.limited,
+        }
+
+    def finish(self, folder: Path, console: Console) -> tuple[dict[str, Any], Path | None]:
+        """Write metrics and report."""
+        numbers = self.metrics()
+        write_json(folder / "metrics.json", numbers)
+        if numbers["max_difference_rad"] is not None:
+            text = f"largest difference from the simulation {numbers['max_difference_rad']:.4f} rad"
+            console.print(f"{text}; results in {folder}", highlight=False, soft_wrap=True)
+        if not self.trace.sent:
+            return numbers, None
+        return numbers, write_controller_report(
+            folder, self.trace, self._prediction.trace, self.robot.info, numbers
+        )
+
+
+class ControllerRun:
+    """One run of a controller on a robot behind its safety layer, kept period by period.
+
+    Args:
+        robot: the robot behind its safety layer.
+        controller: for it.
+        duration: s.
+        settle: standing at the start before it begins, s.
+        joints: of the robot's model, which tell the torques that it cannot measure.
+    """
+
+    def __init__(
+        self, robot: SafeRobot, controller: NamedController, duration: float, settle: float, joints: Any = ()
+    ) -> None:
+        self.robot, self.duration, self.settle = robot, duration, settle
+        self.periods = round(duration / robot.info.period)
+        self.trace = Trace(0)
+        self._seen, self._controller = SpringSensing(robot, joints), controller
+        controller.check(robot.info)
+        start = controller.initial_command
+        self.start = None if start is None else np.array(start, dtype=np.float64)
+        """Command under which it begins, (columns,); None: the resting one."""
+
+    def play(self, note: Callable[[Period, Array | None], None] = lambda period, reference: None) -> None:
+        """Let the controller command the connected robot from where it stands.
+
+        Args:
+            note: told every period, with where the controller's trajectory wants the joints, (joints,), rad.
+        """
+        begin = None
+        for period in periods(self._seen, self._controller, self.duration):
+            begin = period.state.time if begin is None else begin
+            reference = self._reference(period.state.time - begin)
+            self.trace.see(period.state, reference)
+            self.trace.asked.append(period.asked)
+            self.trace.sent.append(period.sent)
+            note(period, reference)
+        state = self._seen.read()
+        self.trace.see(state, None if begin is None else self._reference(state.time - begin))
+
+    def _reference(self, t: float) -> Array | None:
+        trajectory = self._controller.trajectory
+        return None if trajectory is None else np.array(trajectory.position(t), dtype=np.float64)
+
+
+def prepare_controller(config: DictConfig, robot: SafeRobot, console: Console) -> ControllerDeployment:
+    """Build a controller for a machine and run it in the simulation of its robot. Nothing is connected.
+
+    Raises:
+        ConfigurationError, PliantError: as `build_controller`; the controller does not fit the machine, or fails.
+        OutOfBoundsError: a duration that is no time.
+        RobotError: the prediction ends in a failure of the robot or a trip of the safety layer.
+    """
+    controller = build_controller(config.controller, robot.info)
+    longest = _DURATION if controller.trajectory is None else float(controller.trajectory.duration)
+    duration = longest if config.duration is None else check_bounds("duration", config.duration, 0.0, 1e6, "s")
+    settle = float(config.run.settle)
+    simulated = described(config.robot).simulated(robot.info.period)
+    machine = ControllerRun(robot, controller, duration, settle, simulated.compiled.joints)
+    # Nobody waits for a simulation to hold still, or to walk home.
+    safety = replace(robot.config, hold_time=0.0, return_to_rest=False)
+    twin = ControllerRun(SafeRobot(simulated, safety), controller, duration, settle)
+    try:
+        with twin.robot:
+            stand(twin.robot, twin.start, settle)
+            twin.play()
+    except RobotError as error:
+        raise RobotError(f"predicted by simulation, so nothing was connected: {error}") from error
+    if twin.trace.reference:
+        largest = _errors(twin.trace, robot.info.joints)["max_error_rad"]
+        console.print(f"predicted by simulation: largest error {largest:.4f} rad", highlight=False)
+    return ControllerDeployment(machine, twin, {"controller": controller.name})
+
+
+def _errors(trace: Trace, joints: tuple[str, ...]) -> dict[str, Any]:
+    """Largest and root-mean-square error of a trajectory's run, rad; nothing where nothing is desired."""
+    if not trace.reference:
+        return {}
+    error = np.array(trace.reference) - np.array(trace.position[: len(trace.reference)])
+    largest = np.abs(error).max(axis=0)
+    return {
+        "max_error_rad": float(largest.max()),
+        "max_error_per_joint_rad": dict(zip(joints, largest.tolist(), strict=True)),
+        "rms_error_rad": float(np.sqrt(np.mean(error**2))),
+    }
