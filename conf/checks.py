@@ -63,7 +63,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "hardware.supply": (1.0, 100.0),
     "speed": (0.01, 100.0),
     "port": (0, 65535),
-    "duration": (0.1, 600.0),
+    "duration": (0.01, 1e6),
     "width": (16, 4096),
     "height": (16, 4096),
     "robot.period": (1e-5, 10.0),

@@ -35,7 +35,11 @@ VERBS = {
     ],
     "evaluate": [["policy=zero"], ["policy=random", "robot=rig1", "task=track"]],
     "play": [["policy=zero"]],
-    "deploy": [["hardware=simulated"], ["hardware=emulated"]],
+    "deploy": [
+        ["hardware=simulated"],
+        ["hardware=emulated"],
+        ["hardware=simulated", "controller=setpoint_pid", "trajectory=sine"],
+    ],
     "emulate": [[]],
     "identify": [["recordings=here"]],
     "export": [["policy=here.zip"]],
@@ -143,7 +147,7 @@ def attempt(files, tmp_path, monkeypatch):
 
 def usual_of(verb, choices):
     usual = composed(verb, [*choices, *SMALL.get(verb, ())])
-    return changed(usual, "feedforward", "feedforward.npz") if verb == "deploy" else usual
+    return changed(usual, "feedforward", "feedforward.npz") if verb == "deploy" and len(choices) == 1 else usual
 
 
 def possible(value, usual):
