@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pliant.controllers.checks import Array, all_finite, number_array, positive
+from pliant.controllers.lifted import LiftedModel, coupled_response
 from pliant.errors import OutOfBoundsError, ShapeError, check_bounds
 from pliant.files import plain
 
@@ -44,6 +45,18 @@ class LearningLaw(ABC):
             error: desired minus measured position of the trial before, (n, joints), rad.
             error_rate: desired minus measured velocity of the trial before, (n, joints), rad/s.
         """
+
+    def transfer(self, iteration: int, frequency: Array) -> NDArray[np.complexfloating] | None:
+        """Return what the law makes of an error, L, for a forecast; None if it does not say.
+
+        Args:
+            iteration: number of the trial that the correction is for.
+            frequency: (f,), Hz.
+
+        Returns:
+            (f, joints) or (f, 1): correction over error, rad per rad.
+        """
+        return None
 
     def identity(self) -> Mapping[str, object]:
         """Return the law's name and settings as plain data: equal for laws that learn alike.
@@ -79,7 +92,14 @@ class PTypeILC(LearningLaw):
 
     def update(self, iteration: int, command: Array, error: Array, error_rate: Array) -> Array:
         """Return u + K(iteration)·e, (n, joints)."""
-        return command + self.gain * math.exp(-iteration / self.decay) * error
+        return command + self._gain(iteration) * error
+
+    def transfer(self, iteration: int, frequency: Array) -> NDArray[np.complexfloating]:
+        """Return K(iteration) at every frequency, (f, 1)."""
+        return np.full((len(frequency), 1), self._gain(iteration), dtype=np.complex128)
+
+    def _gain(self, iteration: int) -> float:
+        return self.gain * math.exp(-iteration / self.decay)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +171,16 @@ class PDTypeILC(LearningLaw):
         dde = np.gradient(de, self.period, axis=0)
         return command + kp * e + kd * de + (1.0 + self.epsilon) / B * dde
 
+    def transfer(self, iteration: int, frequency: Array) -> NDArray[np.complexfloating] | None:
+        """Return F·(kp + kd·s + (1 + ε)/B·s²), (f, joints); None where B varies along the trial."""
+        gain = self.input_gain
+        if callable(gain) or np.ndim(gain) > 1:
+            return None
+        s = 2j * np.pi * frequency[:, None]
+        low_pass = 1.0 / (1.0 + (frequency[:, None] / self.cutoff) ** 4)
+        kp, kd = np.add(self.kp, self.kp_online), np.add(self.kd, self.kd_online)
+        return np.asarray(low_pass * (kp + kd * s + (1.0 + self.epsilon) / np.asarray(gain) * s**2))
+
     def _low_pass(self, signal: Array) -> Array:
         from scipy.signal import butter, sosfiltfilt  # 0.9 s to import
 
@@ -163,73 +193,112 @@ class PDTypeILC(LearningLaw):
 class NormOptimalILC(LearningLaw):
     """Learning that minimises the next trial's predicted cost, from a linear model of the plant.
 
-    u⁺ = u + Δ, where Δ minimises |e − P·Δ|² + effort·|Δ|²:   (Pᵀ·P + effort·I)·Δ = Pᵀ·e.
+    u⁺ = u + Δ, where Δ minimises |e − P·Δ|² + effort·(|Δ|² + |Δ̈|²/(2π·cutoff)⁴).
 
-    P is the lifted model: the causal convolution of each joint's command with `impulse_response`. The system
-    is solved for the whole trial by conjugate gradients with products by FFT, O(n·log n) a product.
+    P is the lifted model (`pliant.controllers.lifted`); it may couple the joints and change along the motion. The
+    system (Pᵀ·P + effort·R)·Δ = Pᵀ·e is solved for the whole trial by conjugate gradients with products by FFT.
 
-    With the right model e⁺ = (I + P·Pᵀ/effort)⁻¹·e: the error's 2-norm never grows, and what the plant
-    passes with gain |P| shrinks by effort/(effort + |P|²) a trial. With another plant G it still converges
-    where |1 − G·P*/(effort + |P|²)| < 1. A larger effort is slower and forgives more. The last moments of a trial
-    are learned slowest, as the last commands hardly act within it. The joints are taken as decoupled.
-    Dimensionless; command and error in rad.
+    What is held after the motion is what was reached: the sum goes on beyond the end of the trial for as long as
+    the model remembers, with the last command held and the last error lasting. So the last commands count like
+    all others. The `cutoff` makes them change smoothly to the end, and from the first command on, which stays
+    that of the start.
+
+    With the right model, what the plant passes with gain |P| shrinks by w/(w + |P|²) a trial, where w(f) =
+    effort·(1 + (f/cutoff)⁴): the error falls in every trial. With another plant G it still converges where
+    |1 − G·P*/(w + |P|²)| < 1: a larger effort is slower and forgives more, and above its cutoff it learns nothing
+    that a model of fast motion, usually the worse one, could spoil. Command and error in rad.
+
+    Not for a plant that is not near any linear one, and not without a model: use `PTypeILC` for slow motion.
 
     Source: Amann, Owens & Rogers 1996, Iterative learning control using optimal feedback and feedforward
-    actions; Bristow, Tharayil & Alleyne 2006, quadratically optimal design.
+    actions; Bristow, Tharayil & Alleyne 2006, A survey of iterative learning control, quadratically optimal
+    design.
     """
 
     impulse_response: ArrayLike
     """Position, rad, at 0, period, 2·period, … after a command of 1 rad that lasts one period, from rest;
-    (m,) for all joints or (m, joints). Zero after its end. See `joint_impulse_response`."""
+    (m,) for all joints, (m, joints), or (instants, m, joints, joints) of each joint to the command of each, at
+    instants evenly spread over the trial. Zero after its end. See `joint_impulse_response` and
+    `pliant.envs.linearisation`."""
+    period: float
+    """Time from one row to the next, s."""
     effort: float = 0.1
     """Weight on the squared change of command against the squared error, > 0."""
+    cutoff: float = 2.0
+    """Frequency above which changes of command weigh more, and more by the fourth power, Hz; inf: none does, and a
+    model that is not exact ends in a jump."""
 
     def __post_init__(self) -> None:
         positive("NormOptimalILC effort", self.effort)
+        positive("NormOptimalILC period", self.period, "s")
+        if self.cutoff != math.inf:
+            positive("NormOptimalILC cutoff", self.cutoff, "Hz")
         what = "NormOptimalILC impulse_response"
         response = all_finite(what, number_array(what, self.impulse_response))
-        if response.ndim not in (1, 2) or not response.any():
-            raise ShapeError(f"{what} has shape {response.shape}; (m,) or (m, joints), not all zero, is needed.")
-        object.__setattr__(self, "impulse_response", response.reshape(len(response), -1))
+        if response.ndim not in (1, 2, 4) or not response.any():
+            raise ShapeError(
+                f"{what} has shape {response.shape}; (m,), (m, joints) or (instants, m, joints, joints), not all "
+                "zero, is needed."
+            )
+        object.__setattr__(self, "impulse_response", response)
 
     def update(self, iteration: int, command: Array, error: Array, error_rate: Array) -> Array:
-        """Return u + Δ, (n, joints); see the class for Δ."""
-        response = np.asarray(self.impulse_response)
-        if response.shape[1] not in (1, error.shape[1]):
-            raise ShapeError(
-                f"NormOptimalILC: the model has {response.shape[1]} joints, the motion {error.shape[1]}."
-            )
-        models = np.broadcast_to(response, (len(response), error.shape[1]))
-        changes = [self._change(model, e) for model, e in zip(models.T, error.T, strict=True)]
-        return command + np.stack(changes, axis=-1)
-
-    def _change(self, response: Array, error: Array) -> Array:
-        """Δ of one joint, (n,), rad, from its impulse response, (m,), and its error, (n,), rad.
+        """Return u + Δ, (n, joints); see the class for Δ.
 
         Conjugate gradients stop when the residual is 1e-9 of the right-hand side, or after 200 products; the cost
         falls with every product, so an early stop is still an improvement.
         """
         from scipy.sparse.linalg import LinearOperator, cg  # 0.2 s to import
 
-        n = len(error)
-        size = 1 << (2 * n - 1).bit_length()  # room for the whole convolution: nothing wraps round
-        spectrum = np.fft.rfft(response[:n], size)
-        near_inverse = 1.0 / (np.abs(spectrum) ** 2 + self.effort)
+        n, joints = shape = error.shape
+        try:
+            response = coupled_response(np.asarray(self.impulse_response), joints)
+        except ShapeError as mismatch:
+            raise ShapeError(f"NormOptimalILC: {mismatch}") from mismatch
+        held = response.shape[1] - 1
+        model = LiftedModel(response, n, held)
+        smoothing = (2.0 * math.pi * self.cutoff * self.period) ** -4.0
 
-        def filtered(signal: Array, factor: Any) -> Array:
-            return np.fft.irfft(np.fft.rfft(signal, size) * factor, size)[:n]
+        def normal(flat: Array) -> Array:
+            change = flat.reshape(shape)
+            effort = change + smoothing * _curvature_transposed(_curvature(change)) if smoothing else change
+            return (model.transposed(model.positions(change)) + self.effort * effort).ravel()
 
-        def normal(change: Array) -> Array:
-            return filtered(filtered(change, spectrum), spectrum.conj()) + self.effort * change
+        turn = 2.0 - 2.0 * np.cos(2.0 * np.pi * np.fft.rfftfreq(model.size))  # |second difference| at a frequency
+        mean = model.spectrum.mean(axis=0)
+        squared = np.matmul(mean.conj().swapaxes(-1, -2), mean)
+        weight = self.effort * (1.0 + smoothing * turn**2)
+        near_inverse = np.linalg.inv(squared + weight[:, None, None] * np.eye(joints))
 
+        def nearly_solved(flat: Array) -> Array:
+            residual = np.fft.rfft(flat.reshape(shape), model.size, axis=0)[..., None]
+            return np.fft.irfft(np.matmul(near_inverse, residual)[..., 0], model.size, axis=0)[:n].ravel()
+
+        size = 2 * (n * joints,)
         change, _ = cg(
-            LinearOperator((n, n), normal, dtype=np.float64),
-            filtered(error, spectrum.conj()),
+            LinearOperator(size, normal, dtype=np.float64),
+            model.transposed(np.concatenate([error, np.repeat(error[-1:], held, axis=0)])).ravel(),
             rtol=1e-9,
             maxiter=200,
-            M=LinearOperator((n, n), lambda residual: filtered(residual, near_inverse), dtype=np.float64),
+            M=LinearOperator(size, nearly_solved, dtype=np.float64),
         )
-        return np.asarray(change, dtype=np.float64)
+        return command + np.asarray(change, dtype=np.float64).reshape(shape)
+
+
+def _curvature(change: Array) -> Array:
+    """Second differences of a change, (n + 2, joints): none before its first row, its last one held after it."""
+    ends = np.zeros_like(change[:1]), change[-1:]
+    return np.diff(np.concatenate([ends[0], ends[0], change, ends[1], ends[1]]), 2, axis=0)
+
+
+def _curvature_transposed(curvature: Array) -> Array:
+    """The transpose of `_curvature`: (n + 2, joints) -> (n, joints)."""
+    spread = np.zeros((len(curvature) + 2, curvature.shape[1]))
+    for offset, weight in enumerate((1.0, -2.0, 1.0)):
+        spread[offset : offset + len(curvature)] += weight * curvature
+    change = spread[2:-2].copy()
+    change[-1] += spread[-2:].sum(axis=0)
+    return change
 
 
 def joint_impulse_response(

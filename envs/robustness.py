@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.controllers.checks import Array
-from pliant.envs.models.perturb import perturb
+from pliant.envs.models.perturb import perturb, perturb_joints
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.simulation import SimulatedRobot
 from pliant.envs.simulation.holding import TrialStart
@@ -14,13 +14,17 @@ from pliant.errors import check_bounds
 
 @dataclass(frozen=True)
 class Perturbation:
-    """A family of robots around a model: masses and friction vary, commands arrive late."""
+    """A family of robots around a model: masses, friction, springs and motors vary, commands arrive late."""
 
     robots: int = 20
     mass: float = 0.1
     """Masses and inertias vary uniformly by ± this fraction."""
     friction: float = 0.5
     """Damping and dry friction of the joints likewise."""
+    spring: float = 0.1
+    """Parameters of the joints' laws likewise, whatever the laws."""
+    motor: float = 0.1
+    """Parameters of what drives the joints likewise, but for gains; see `perturb_joints`."""
     command_delay: float = 0.01
     """s, a whole multiple of the model's time step."""
     seed: int = 0
@@ -52,6 +56,9 @@ def replay(
         )
         for _ in range(perturbation.robots)
     ]
+    others = random.spawn(1)[0]  # masses and frictions are the same whether springs vary or not
+    for copy in copies:
+        perturb_joints(copy.model, copy.compiled.joints, others, perturbation.spring, perturbation.motor)
     if not copies:
         return np.empty((0, len(command) + 1, len(model.joints)))
     with copies[0] as robot:

@@ -1,6 +1,5 @@
 """Learn a motion by iterative learning control in simulation, and report it."""
 
-import math
 import time
 from functools import partial
 from typing import Any
@@ -9,11 +8,14 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from pliant import command_line
-from pliant.controllers import StopReason
-from pliant.experiments.ilc_report import write_report
+from pliant.controllers.learning import StopReason
+from pliant.experiments.ilc_report import robustness_text, write_report
 from pliant.experiments.ilc_run import learn_motion
 from pliant.files import write_json
 from pliant.training.run_settings import learned_in, settings
+
+NOT_LEARNED = 1
+"""Exit status of a learning that ended without having come within its tolerance."""
 
 
 def job(config: DictConfig) -> dict[str, Any]:
@@ -26,17 +28,16 @@ def job(config: DictConfig) -> dict[str, Any]:
     write_json(folder / "metrics.json", metrics)
     console.print(f"{learned.reason}: {learned.detail}")
     replayed = metrics["robustness"]
-    if math.isfinite(replayed.get("worst_rad", math.nan)):
-        console.print(
-            f"on {replayed['robots']} perturbed robots: {replayed['mean_rad']:.3f} rad on average, "
-            f"{replayed['worst_rad']:.3f} at worst"
-        )
+    if replayed:
+        console.print(f"replayed on perturbed robots: {robustness_text(metrics)}", soft_wrap=True)
     wall, physics = metrics["wall_seconds"], metrics["physics_seconds"]
     console.print(f"learned in {wall:.2f} s, of which physics {physics:.2f} s; results in {folder}")
     if learned.reason is StopReason.INTERRUPTED:
         n, most = len(learned.history), config.learning.max_iterations
         raise KeyboardInterrupt(f"{n} of {most} trials; go on with: pliant ilc learning.resume={folder}")
     command_line.show_report(report, console, browse=config.report.open)
+    if learned.reason in (StopReason.ITERATIONS, StopReason.DIVERGED) and not command_line.is_sweep():
+        raise SystemExit(NOT_LEARNED)
     return metrics
 
 

@@ -15,7 +15,7 @@ SMALL = {
     ),
     "evaluate": ("episodes=2", "robots=2", "report.write=false"),
     "play": ("episodes=1",),
-    "ilc": ("learning.max_iterations=2", "robustness.robots=0", "report.pictures=false"),
+    "ilc": ("robustness.robots=0", "report.pictures=false"),
     "view": ("width=64", "height=48"),
     "deploy": ("run.settle=0.1",),
 }

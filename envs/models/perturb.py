@@ -1,12 +1,19 @@
 """Randomised copies of a robot, to find out how well what was learned on one carries over to another."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import mujoco
 import numpy as np
 
+from pliant.actuators import JointOnModel, Parameter
+from pliant.actuators.layout import DRIVE_AT, LAW_AT
 from pliant.envs.models.robot_model import RobotModel
 from pliant.errors import check_bounds
+from pliant.hardware.robot import Array
+
+_CHOSEN = ("kp", "ki", "kd", "integral_limit")
+"""Parameters of a drive that are set and not built, so that they are the same on every robot."""
 
 
 def perturb(
@@ -37,6 +44,51 @@ def perturb(
         joint.damping = np.asarray(joint.damping) * viscous
         joint.frictionloss = joint.frictionloss * float(dry)
     return replace(model, spec=spec)
+
+
+def perturb_joints(
+    model: mujoco.MjModel,
+    joints: Sequence[JointOnModel],
+    random: np.random.Generator,
+    spring: float = 0.1,
+    motor: float = 0.1,
+) -> None:
+    """Change the springs and motors of a compiled robot, in place.
+
+    Each parameter of each joint's law, whatever the law, is scaled by a factor drawn uniformly from
+    [1 − spring, 1 + spring], and each of its drive (inertia, friction, limits of torque and speed, …) by one from
+    [1 − motor, 1 + motor]; both stay within the parameter's bounds. Gains of a controller are not changed.
+
+    Args:
+        model: of the robot.
+        joints: its compliant joints.
+        random: source of the factors.
+        spring: largest relative change of the laws' parameters, in [0, 0.9].
+        motor: of the drives', in [0, 0.9].
+
+    Raises:
+        OutOfBoundsError: a change is not finite or outside its bounds.
+    """
+    check_bounds("perturb: spring", spring, 0.0, 0.9)
+    check_bounds("perturb: motor", motor, 0.0, 0.9)
+    for joint in joints:
+        row = model.actuator_user[joint.actuators[0]]
+        _scale(row[LAW_AT:], joint.description.law.law.parameters, random, spring)
+        for drive in joint.description.drives[:1]:  # both motors share its parameters
+            _scale(row[DRIVE_AT:], drive.kind.parameters, random, motor, (*_CHOSEN, *drive.kind.fixed))
+
+
+def _scale(
+    values: Array,
+    parameters: Sequence[Parameter],
+    random: np.random.Generator,
+    most: float,
+    same: Sequence[str] = (),
+) -> None:
+    for k, parameter in enumerate(parameters):
+        factor = float(random.uniform(1.0 - most, 1.0 + most))
+        if parameter.name not in same:
+            values[k] = min(max(values[k] * factor, parameter.low), parameter.high)
 
 
 def _scale_mass(body: mujoco.MjsBody, factor: float) -> None:

@@ -12,18 +12,20 @@ A drive at rest carries the load of its link, L = g(q): its weight, and what pas
 | native | a position actuator's stiffness carries the load, a motor commands it |
 """
 
+import copy
 from collections.abc import Sequence
 from functools import partial
 from inspect import signature
 from typing import NamedTuple
 
+import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.actuators import CompliantJoint, Drive, Mode
 from pliant.actuators.drives.link_pid import link_pid
 from pliant.controllers.checks import finite_array
-from pliant.controllers.trajectories import check_range
+from pliant.controllers.trajectories import Motion, check_range
 from pliant.envs.simulation.compiled_robot import CompiledRobot
 from pliant.envs.simulation.resting import integral_torque, joint_loads, loop_torque, settled_motors
 from pliant.errors import ConfigurationError, OutOfBoundsError
@@ -31,6 +33,11 @@ from pliant.hardware.robot import Array
 
 _SAME = 1e-12
 """Angles closer than this are the same, rad."""
+_APART, _MOST = 0.3, 64
+"""Time between poses of a motion that are solved for, s, and how many of them at most."""
+_NO_CONTACT = int(
+    mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT | mujoco.mjtDisableBit.mjDSBL_EQUALITY
+)
 
 
 class TrialStart(NamedTuple):
@@ -50,20 +57,25 @@ class TrialStart(NamedTuple):
         return self.position is not None
 
 
-def trial_start(robot: CompiledRobot, position: ArrayLike, columns: Sequence[int]) -> TrialStart:
+def trial_start(
+    robot: CompiledRobot, position: ArrayLike, columns: Sequence[int], *, held: bool = False
+) -> TrialStart:
     """Return where a trial begins whose trajectory begins at `position`.
 
     A trajectory that begins where the robot itself does begins under its resting command, as published experiments
-    do. Any other begins under the command that holds it; see `resting_command` for arguments and errors.
+    do, unless it is to be `held` too. Any other begins under the command that holds it; see `resting_command` for
+    arguments and errors.
     """
     q = finite_array("start of the trajectory", position, (len(robot.info.joints),))
-    if np.abs(q - robot.qpos[robot.positions]).max() < _SAME:
+    if not held and np.abs(q - robot.qpos[robot.positions]).max() < _SAME:
         return TrialStart(None, robot.info.rest, np.zeros(len(q)))
     command = resting_command(robot, q, columns)
     return TrialStart(q, command, command[list(columns)] - q)
 
 
-def resting_command(robot: CompiledRobot, position: ArrayLike, columns: Sequence[int]) -> Array:
+def resting_command(
+    robot: CompiledRobot, position: ArrayLike, columns: Sequence[int], loads: Array | None = None
+) -> Array:
     """Return the command under which a robot rests at given angles, (columns,).
 
     One column per joint is solved for, by root finding between its bounds, so that the drive carries the load of
@@ -74,6 +86,7 @@ def resting_command(robot: CompiledRobot, position: ArrayLike, columns: Sequence
         robot: which.
         position: where it is to rest, (joints,), rad.
         columns: index of the column to solve for, of each joint in order.
+        loads: that the drives are to carry, (nv,), N·m; None: those of the robot at rest.
 
     Raises:
         ShapeError, OutOfBoundsError: angles that are no use or outside the range of a joint.
@@ -86,7 +99,8 @@ def resting_command(robot: CompiledRobot, position: ArrayLike, columns: Sequence
     check_range("the start", q, info, ranges=link_ranges(robot))
     qpos = robot.qpos.copy()
     qpos[robot.positions] = q
-    loads = joint_loads(model, qpos)
+    if loads is None:
+        loads = joint_loads(model, qpos)
     compliant = {joint.name: joint for joint in robot.joints}
     command = info.rest.copy()
     for name, column, angle in zip(info.joints, columns, q.tolist(), strict=True):
@@ -111,6 +125,58 @@ def resting_command(robot: CompiledRobot, position: ArrayLike, columns: Sequence
             )
         command[column] = brentq(lambda value, f=settled, aim=load: f(value) - aim, channel.low, channel.high)
     return command
+
+
+def slow_commands(robot: CompiledRobot, motion: Motion, columns: Sequence[int]) -> Array:
+    """Return the commands of the chosen columns that lead a robot through a slow motion, (n, joints).
+
+    Drives are taken as at rest under the loads that inverse dynamics finds along the motion, friction included:
+    right as far as the motion is slow against them. Loads are solved for every few tenths of a second; between,
+    by how much the command exceeds the angle is interpolated. So friction, which sets in at once, leads to no
+    jump.
+
+    Args:
+        robot: which.
+        motion: where it is to be led.
+        columns: index of the column of each joint.
+
+    Raises:
+        OutOfBoundsError: no command carries such a load; see `resting_command`.
+    """
+    from scipy.interpolate import PchipInterpolator
+
+    poses = min(max(round(motion.time[-1] / _APART), 1), _MOST) + 1
+    rows = np.unique(np.linspace(0, len(motion.time) - 1, poses).round().astype(int))
+    acceleration = np.gradient(motion.velocity, motion.period, axis=0)
+    lifts = []
+    for k in rows:
+        loads = moving_loads(robot, motion.position[k], motion.velocity[k], acceleration[k])
+        lifts.append(
+            resting_command(robot, motion.position[k], columns, loads)[list(columns)] - motion.position[k]
+        )
+    return motion.position + PchipInterpolator(rows, np.array(lifts))(np.arange(len(motion.time)))
+
+
+def moving_loads(robot: CompiledRobot, position: Array, velocity: Array, acceleration: Array) -> Array:
+    """Return what drives must put on all joints of a moving robot, (nv,), N·m, by inverse dynamics.
+
+    Dry friction is included. Stops, contacts and equality constraints have no part in it.
+
+    Args:
+        robot: which.
+        position: of its joints, (joints,), rad.
+        velocity: rad/s.
+        acceleration: rad/s².
+    """
+    model = copy.copy(robot.model)
+    model.opt.disableflags |= _NO_CONTACT
+    data = mujoco.MjData(model)
+    data.qpos[:] = robot.qpos
+    data.qpos[robot.positions] = position
+    speeds = [int(model.joint(name).dofadr[0]) for name in robot.info.joints]
+    data.qvel[speeds], data.qacc[speeds] = velocity, acceleration
+    mujoco.mj_inverse(model, data)
+    return np.array(data.qfrc_inverse)
 
 
 def _native_command(robot: CompiledRobot, column: int, angle: float, load: float) -> float:

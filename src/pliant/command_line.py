@@ -175,6 +175,14 @@ def run_folder() -> Path:
     return Path(HydraConfig.get().runtime.output_dir)
 
 
+def is_sweep() -> bool:
+    """Whether this is one job of a sweep, whose exit status is not its own."""
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
+    return HydraConfig.get().mode is RunMode.MULTIRUN
+
+
 def show_report(report: Path | None, console: Console, *, browse: bool) -> None:
     """Say where a report is, and open it in a browser if that is wanted; nothing where none was written."""
     if report is None:

@@ -38,12 +38,13 @@ def test_a_node_that_describes_nothing_is_refused_with_its_place(node):
 
 
 @pytest.mark.parametrize("trajectory", ["minimum_jerk", "step", "sine", "chirp"])
-@pytest.mark.parametrize("ilc", ["p_type", "norm_optimal"])
+@pytest.mark.parametrize("ilc", ["p_type", "pd_type", "norm_optimal"])
 def test_every_choice_of_the_learning_configuration_builds(trajectory, ilc):
     with initialize_config_module("pliant.conf", version_base="1.3"):
         config = compose("ilc", overrides=[f"trajectory={trajectory}", f"ilc={ilc}"])
     assert build(config.trajectory, "trajectory").joints == 2
-    assert build(config.ilc, "ilc").initial([[0.0, 0.0]]).shape == (1, 2)
+    given = {"pd_type": {"input_gain": 40.0}, "norm_optimal": {"impulse_response": [0.0, 1.0]}}
+    assert build(config.ilc, "ilc", **given.get(ilc, {})).initial([[0.0, 0.0]]).shape == (1, 2)
 
 
 @pytest.mark.parametrize(

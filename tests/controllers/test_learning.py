@@ -223,7 +223,7 @@ def test_a_runner_can_spoil_neither_the_command_nor_the_measured_motion():
 LAWS = [
     PTypeILC(0.4, 10.0),
     PDTypeILC(PERIOD, 144.0, kp=0.7, epsilon=0.1, cutoff=5.0),
-    NormOptimalILC(MODEL, effort=0.5),
+    NormOptimalILC(MODEL, PERIOD, effort=0.5),
 ]
 
 
@@ -287,7 +287,7 @@ def test_the_state_of_another_learning_is_refused_with_every_difference(tmp_path
     assert "low: [-1.0, -1.0] in the file, [-2.0, -2.0] here" in message
     assert "high" not in message
     with pytest.raises(MismatchError, match=r"law\.law: 'PTypeILC' in the file, 'NormOptimalILC' here"):
-        learn(law=NormOptimalILC(MODEL), low=-1.0).load(path)
+        learn(law=NormOptimalILC(MODEL, PERIOD), low=-1.0).load(path)
 
 
 def test_files_that_hold_no_learning_are_refused(tmp_path):

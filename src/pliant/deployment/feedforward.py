@@ -7,14 +7,16 @@ import numpy as np
 from omegaconf import DictConfig
 from rich.console import Console
 
-from pliant.conf.build import build
 from pliant.controllers import FeedForward, IterativeLearning
 from pliant.controllers.learning import StopReason
 from pliant.controllers.robot_parameters import tell
 from pliant.controllers.trajectories import Motion
+from pliant.controllers.trial import joint_columns
 from pliant.deployment.deployment import Deployment, check_measured, error_text, live, machine_numbers
 from pliant.deployment.reports import write_feedforward_report
 from pliant.deployment.trials import MachineTrials, Run
+from pliant.envs.description import described
+from pliant.envs.linearisation import built_law
 from pliant.errors import ConfigurationError, MismatchError
 from pliant.files import write_json
 from pliant.hardware.limits import Bounds
@@ -81,13 +83,18 @@ class FeedForwardDeployment(Deployment):
     """A feed-forward on a machine, run once as it is, then corrected from run to run if that is asked for."""
 
     def __init__(self, config: DictConfig, robot: SafeRobot) -> None:
-        """Load it and see whether it fits; errors of `FeedForward.load` and `checked`."""
+        """Load it and see whether it fits; errors of `FeedForward.load`, `checked` and `built_law`."""
         check_measured(robot)
         learned = FeedForward.load(config.feedforward)
         super().__init__(robot, {"feedforward": str(config.feedforward), "learned_on": learned.robot})
         self.feedforward = checked(learned, robot.info, robot.limits, parameters=bool(config.same_robot))
         self.runs: list[Run] = []
         self._config = config
+        desired, period = self.feedforward.desired, self.feedforward.period
+        assert desired is not None
+        self._motion = Motion(self.feedforward.time, desired, np.gradient(desired, period, axis=0))
+        columns = joint_columns(robot.info, config.learning.columns)
+        self._law = built_law(config.ilc, described(config.robot), self._motion, columns)
         self._progress: IterativeLearning | None = None
 
     @property
@@ -121,18 +128,16 @@ class FeedForwardDeployment(Deployment):
 
     def _learning(self, trials: MachineTrials) -> IterativeLearning:
         """The learning whose first trial is the feed-forward as it is."""
-        feedforward, learning = self.feedforward, self._config.learning
-        desired = feedforward.desired
-        assert desired is not None
+        learning = self._config.learning
         return IterativeLearning(
-            build(self._config.ilc, "ilc"),
-            Motion(feedforward.time, desired, np.gradient(desired, feedforward.period, axis=0)),
+            self._law,
+            self._motion,
             trials,
             learning.tolerance,
             1 + int(learning.trials),
             trials.low,
             trials.high,
-            feedforward.command[:, trials.columns],
+            self.feedforward.command[:, trials.columns],
         )
 
     def finish(self, folder: Path, console: Console) -> tuple[dict[str, Any], Path | None]:

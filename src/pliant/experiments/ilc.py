@@ -78,7 +78,7 @@ def pd_law(joints: Sequence[LinearJoint], period: float, epsilon: float, cutoff:
     )
 
 
-def norm_optimal_law(joints: Sequence[LinearJoint], period: float, effort: float) -> NormOptimalILC:
+def norm_optimal_law(joints: Sequence[LinearJoint], period: float, effort: float, cutoff: float) -> NormOptimalILC:
     """Norm-optimal learning for joints K/(I·s² + d·s + K + G).
 
     The lifted model is the sampled impulse response with ω = √((K + G)/I), ζ = d/(2·√((K + G)·I)) and static gain
@@ -88,6 +88,7 @@ def norm_optimal_law(joints: Sequence[LinearJoint], period: float, effort: float
         joints: one linear model per joint.
         period: time from one command to the next, s.
         effort: weight of the change of command against the error.
+        cutoff: above which changes of command weigh more, Hz.
     """
     omega = [2.0 * np.pi * joint.natural_frequency for joint in joints]
     rates = [
@@ -99,7 +100,7 @@ def norm_optimal_law(joints: Sequence[LinearJoint], period: float, effort: float
         joint_impulse_response(w, j.damping_ratio, period, duration, j.static_gain)
         for w, j in zip(omega, joints, strict=True)
     ]
-    return NormOptimalILC(np.stack(responses, axis=-1), effort)
+    return NormOptimalILC(np.stack(responses, axis=-1), period, effort, cutoff)
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class LearnedLift(Experiment):
     epsilon: float = 0.9
     """Over-relaxation of the PD-type law."""
     cutoff: float = 2.0
-    """Of the PD-type law's low-pass, Hz."""
+    """Of the PD-type law's low-pass, and of the norm-optimal law, Hz."""
     effort: float = 0.1
     """Of the norm-optimal law."""
     robots: int = 20
@@ -197,7 +198,7 @@ class LearnedLift(Experiment):
         return {
             "p": PTypeILC(self.gain, self.decay),
             "pd": pd_law(joints, self.period, self.epsilon, self.cutoff),
-            "norm_optimal": norm_optimal_law(joints, self.period, self.effort),
+            "norm_optimal": norm_optimal_law(joints, self.period, self.effort, self.cutoff),
         }
 
     def _learn(self, robot: SimulatedRobot, law: LearningLaw) -> tuple[Trial, ...]:
@@ -324,14 +325,13 @@ class LearnedLift(Experiment):
             f"five-qbMove arm. Its first trial is {first.max_error:.2f} rad off, and how many trials it takes "
             "from there depends on its weight; the claim is that it takes no more than the published arm.",
             "There is no real arm here. In its place the learned command is replayed on "
-            f"{around.robots} arms whose masses differ by ±{around.mass:.0%} and frictions by "
-            f"±{around.friction:.0%}, with commands {1e3 * around.command_delay:g} ms late.",
+            f"{around.robots} arms whose masses differ by ±{around.mass:.0%}, frictions by "
+            f"±{around.friction:.0%}, springs by ±{around.spring:.0%} and motors by ±{around.motor:.0%}, "
+            f"with commands {1e3 * around.command_delay:g} ms late.",
             "PD-type and norm-optimal learning were published on other robots and motions; here they are given "
             "the same task, with parameters from the arm's stiffness, inertia and friction at the preset.",
             "Dry friction sets a floor: from some 0.05° rms on, what is learned in one trial is undone by where "
             "the links stick in the next.",
-            "Norm-optimal learning leaves the last commands as they were, because they hardly act within the "
-            "trial: whoever goes on after the lift holds the one before them.",
         )
 
 

@@ -66,13 +66,24 @@ def _robustness_figure(report: Report, metrics: dict[str, Any]) -> None:
         (ax,) = axes.flat
         ax.hist(errors[np.isfinite(errors)], bins=min(10, len(errors)), color=COLOURS[0], edgecolor="white")
         ax.axvline(metrics["max_error_rad"], color=COLOURS[1], label="the robot it was learned on")
+        ax.axvline(metrics["tolerance_rad"], color=COLOURS[5], linestyle="--", linewidth=1, label="tolerance")
         ax.set(xlabel="largest error (rad)", ylabel="robots")
         ax.legend()
         report.figure(
             drawing,
-            f"The learned command replayed on {values['robots']} robots with masses ±{values['mass']:.0%}, "
-            f"friction ±{values['friction']:.0%} and commands {1e3 * values['command_delay']:g} ms late.",
+            f"The learned command replayed on robots with masses ±{values['mass']:.0%}, friction "
+            f"±{values['friction']:.0%}, springs ±{values['spring']:.0%}, motors ±{values['motor']:.0%} and "
+            f"commands {1e3 * values['command_delay']:g} ms late: {robustness_text(metrics)}.",
         )
+
+
+def robustness_text(metrics: dict[str, Any]) -> str:
+    """Say how many perturbed robots stay within the tolerance, and how far the others are off."""
+    values = metrics["robustness"]
+    text = f"{values['within_tolerance']} of {values['robots']} within {metrics['tolerance_rad']:g} rad"
+    if values["diverged"]:
+        return f"{text}, {values['diverged']} diverged"
+    return f"{text}, {values['mean_rad']:.3f} rad on average, {values['worst_rad']:.3f} rad at worst"
 
 
 def _film(
@@ -105,6 +116,8 @@ def write_report(
         f"{str(learned.reason).capitalize()}: {learned.detail}. "
         f"{metrics['simulated_seconds']:.0f} s simulated in {metrics['physics_seconds']:.2f} s.",
     )
+    if metrics["forecast"]:
+        report.text(metrics["forecast"])
     try:
         if pictures:
             _add_pictures(report, robot, learned, start, folder)

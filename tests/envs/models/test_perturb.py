@@ -2,13 +2,25 @@ import mujoco
 import numpy as np
 import pytest
 
-from pliant.actuators import compile_model
+from pliant.actuators import CompliantJoint, add_compliant_joint, compile_model, find_law
+from pliant.actuators.layout import DRIVE_AT, LAW_AT
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.models.arm5 import arm5
-from pliant.envs.models.perturb import perturb
+from pliant.envs.models.perturb import perturb, perturb_joints
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.models.two_link import two_link
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import OutOfBoundsError
+
+OWN_LAW = """
+from pliant.actuators import Parameter, compliance_law
+
+
+@compliance_law(parameters=(Parameter("k", "", 5.0, 0.1, 100.0, ""), Parameter("c", "", 1.0, 0.0, 1.0, "")))
+def cubic(q: float, theta: float, k: float, c: float) -> float:
+    d = q - theta
+    return -k * (d + c * d * d * d)
+"""
 
 
 def test_changes_stay_within_their_bounds_and_fill_them():
@@ -101,3 +113,52 @@ def test_masses_that_mujoco_infers_from_geoms_are_scaled_too():
 def test_impossible_changes_are_refused(change):
     with pytest.raises(OutOfBoundsError, match=f"perturb: {next(iter(change))}"):
         perturb(arm2(), np.random.default_rng(0), **change)
+
+
+def scales(robot, spring, motor, seed=0):
+    """By what the laws' and the drives' parameters of every joint differ from before."""
+    before = robot.model.actuator_user.copy()
+    perturb_joints(robot.model, robot.compiled.joints, np.random.default_rng(seed), spring, motor)
+    found = []
+    for joint in robot.compiled.joints:
+        row, was = (user[joint.actuators[0]] for user in (robot.model.actuator_user, before))
+        blocks = [(LAW_AT, joint.description.law.law.parameters)]
+        blocks += [(DRIVE_AT, drive.kind.parameters) for drive in joint.description.drives[:1]]
+        changed = {p.name: row[at + k] / was[at + k] for at, ps in blocks for k, p in enumerate(ps) if was[at + k]}
+        others = np.setdiff1d(np.arange(len(row)), [at + k for at, ps in blocks for k in range(len(ps))])
+        np.testing.assert_array_equal(row[others], was[others])
+        found.append(changed)
+    return found
+
+
+def test_every_parameter_of_springs_and_motors_varies_and_gains_do_not():
+    for changed in scales(SimulatedRobot(arm2()), 0.1, 0.2):
+        springs = [changed.pop(name) for name in ("k1", "a1", "k2", "a2", "max_deflection")]
+        gains = [changed.pop(name) for name in ("kp", "kd", "integral_limit")]
+        assert (np.abs(np.subtract(springs, 1.0)) <= 0.1).all()
+        assert len(set(springs)) == 5
+        assert gains == [1.0] * 3
+        motors = list(changed.values())
+        assert len(set(motors)) == len(motors) >= 5
+        assert 0.01 < np.abs(np.subtract(motors, 1.0)).max() <= 0.2
+
+
+def test_the_parameters_of_a_law_of_ones_own_vary_within_their_bounds(tmp_path, monkeypatch):
+    (tmp_path / "ownlaw.py").write_text(OWN_LAW)
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = mujoco.MjSpec.from_string(
+        "<mujoco><worldbody><body><joint name='j' damping='1'/><geom size='.1'/></body></worldbody></mujoco>"
+    )
+    add_compliant_joint(spec, "j", CompliantJoint(find_law("ownlaw:cubic")(k=8.0, c=1.0), 3))
+    for seed in range(8):
+        (changed,) = scales(SimulatedRobot(RobotModel("own", spec, ("j",))), 0.5, 0.0, seed)
+        assert 0.5 <= changed["k"] <= 1.5
+        assert changed["k"] != 1.0
+        assert changed["c"] <= 1.0, "its upper bound"
+
+
+def test_impossible_changes_of_joints_are_refused():
+    robot = SimulatedRobot(arm2())
+    for change in ({"spring": 1.0}, {"motor": -0.1}):
+        with pytest.raises(OutOfBoundsError, match=f"perturb: {next(iter(change))}"):
+            perturb_joints(robot.model, robot.compiled.joints, np.random.default_rng(0), **change)
