@@ -56,7 +56,8 @@ def forecast(learning: IterativeLearning, response: Array, joints: Sequence[str]
         joints: their names.
 
     Returns:
-        None for a law that does not say what it makes of an error; see `LearningLaw.transfer`.
+        None where no trial is left, and for a law that does not say what it makes of an error; see
+            `LearningLaw.transfer`.
     """
     last = learning.history[-1]
     frequency = np.insert(np.geomspace(_LOWEST, 0.5 / learning.motion.period, _FREQUENCIES), 0, 0.0)
@@ -67,6 +68,8 @@ def forecast(learning: IterativeLearning, response: Array, joints: Sequence[str]
     ahead = replace(learning, runner=lambda command: last.position + model.positions(command - last.command))
     ahead.history = list(learning.history)
     trials = list(ahead)
+    if not trials:
+        return None
     result = ahead.result
     if result.reason is StopReason.CONVERGED:
         return Forecast(True, result.history[-1].max_error, len(result.history), "")

@@ -77,9 +77,9 @@ class IterativeLearning:
         learning.result.best.command
 
     It stops when a trial's `max_error` is below `tolerance`, after `max_iterations` trials, or when it
-    diverges: a motion that is not finite, or an error above 3 times the best for 3 trials in a row. A
-    KeyboardInterrupt during a trial ends the iteration too (and goes no further) without that trial;
-    iterating again goes on from there.
+    diverges: a motion that is not finite, or an error above 3 times the best for 3 trials in a row.
+    What interrupts a trial (KeyboardInterrupt, an error of the robot) passes through without that trial; iterating
+    again goes on from there.
 
     Commands are limited to [low, high] before they are run, and learning goes on from the limited command, so
     that nothing winds up behind a limit.
@@ -131,10 +131,7 @@ class IterativeLearning:
     def __iter__(self) -> Iterator[Trial]:
         """Run trials until the learning stops, yielding each one when it is done."""
         while self._assess()[0] is StopReason.INTERRUPTED:
-            try:
-                trial = self._run(self._next_command())
-            except KeyboardInterrupt:
-                return
+            trial = self._run(self._next_command())
             self.history.append(trial)
             yield trial
 

@@ -78,6 +78,10 @@ class Motion(NamedTuple):
         return float(self.time[1] - self.time[0])
 
 
+MOST_SAMPLES = 10_000_000
+"""Of a motion: more than a day at 100 Hz."""
+
+
 def sample(trajectory: Trajectory, period: float) -> Motion:
     """Return `trajectory` at 0, period, 2·period, … up to and including `duration`.
 
@@ -85,12 +89,17 @@ def sample(trajectory: Trajectory, period: float) -> Motion:
     comes up to a period early.
 
     Raises:
-        OutOfBoundsError: the period is not a positive number, or longer than the trajectory.
+        OutOfBoundsError: the period is not a positive number, longer than the trajectory, or so short that more
+            than `MOST_SAMPLES` would come.
     """
     step = positive("sampling period", period, "s")
     if step > trajectory.duration + _INSTANT:
         raise OutOfBoundsError(
             f"a sampling period of {step:g} s is longer than the trajectory ({trajectory.duration:g} s)."
+        )
+    if trajectory.duration / step > MOST_SAMPLES:
+        raise OutOfBoundsError(
+            f"a trajectory of {trajectory.duration:g} s has more than {MOST_SAMPLES:,} samples of {step:g} s."
         )
     count = int((trajectory.duration + _INSTANT) / step) + 1
     time = step * np.arange(count, dtype=np.float64)

@@ -193,6 +193,32 @@ class Recorder:
             raise OutputError(f"cannot write the recording {self._partial}: {error.strerror}") from error
 
 
+class NoRecorder(Recorder):
+    """A recorder that keeps nothing, for a dry run where mcap is not installed."""
+
+    def __init__(self) -> None:
+        """Open no file."""
+
+    def record(
+        self,
+        state: State,
+        asked: Array,
+        sent: Array,
+        reference: Array | None = None,
+        timing: Timing | None = None,
+    ) -> None:
+        """Keep nothing."""
+
+    def walk(self, state: State, asked: Array, sent: Array) -> None:
+        """Keep nothing."""
+
+    def event(self, level: str, message: str, time_: float | None = None) -> None:
+        """Keep nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 def _plain(values: Array) -> list[float | None]:
     """Return the numbers as JSON has them, which knows no NaN."""
     return [value if np.isfinite(value) else None for value in np.asarray(values).tolist()]

@@ -1,6 +1,7 @@
 """Run what was learned, or a controller, on a machine: simulated, emulated or real."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
@@ -13,10 +14,10 @@ from pliant.deployment.deployment import Deployment
 from pliant.deployment.feedforward import FeedForwardDeployment
 from pliant.deployment.machines import machine
 from pliant.deployment.policy import prepare_policy
-from pliant.errors import ConfigurationError
-from pliant.hardware.recording import Recorder
+from pliant.errors import ConfigurationError, MissingExtraError
+from pliant.hardware.recording import NoRecorder, Recorder
 from pliant.hardware.safety import SafeRobot
-from pliant.hardware.stopping import StopKey
+from pliant.hardware.stopping import Interrupts, StopKey
 from pliant.training.run_settings import deployed_policy, learned_in, settings
 
 
@@ -39,17 +40,29 @@ def prepared(config: DictConfig, robot: SafeRobot, console: Console) -> Deployme
     return (prepare_policy if given == ["policy"] else prepare_controller)(config, robot, console)
 
 
+def recorder_of(deployment: Deployment, path: Path, config: DictConfig, console: Console) -> Recorder:
+    """Return what records a deployment; a simulated one runs without, where the package for it is missing."""
+    try:
+        return Recorder(path, deployment.info, deployment.facts)
+    except MissingExtraError as error:
+        if config.hardware.kind != "simulated":
+            raise
+        console.print(f"not recorded: {error}", soft_wrap=True, markup=False)
+        return NoRecorder()
+
+
 def job(config: DictConfig) -> dict[str, Any]:
     """Deploy, and write `recording.mcap`, `metrics.json` and `report.html` into the run's folder."""
     console, folder = Console(), command_line.run_folder()
     with StopKey(config.run.stop_keys) as stop_key:
         robot = machine(config)
         deployment = prepared(config, SafeRobot(robot, build(config.safety, "safety"), stop_key), console)
-        with Recorder(folder / "recording.mcap", deployment.info, deployment.facts) as recorder:
+        with recorder_of(deployment, folder / "recording.mcap", config, console) as recorder:
             try:
                 deployment.run(recorder, console)
             finally:
-                numbers, report = deployment.finish(folder, console)
+                with Interrupts() as signals, signals.deferred():
+                    numbers, report = deployment.finish(folder, console)
     command_line.show_report(report, console, browse=config.report.open)
     if deployment.reason == "interrupted":
         raise SystemExit(130)

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from pliant import command_line
 from pliant.files import write_json
-from pliant.training.evaluation import AS_BUILT, evaluate, evaluation_metrics
+from pliant.training.evaluation import AS_BUILT, evaluate, evaluation_metrics, missing_episodes
 from pliant.training.reports import write_evaluation_report
 from pliant.training.run_settings import named_policy, settings
 from pliant.training.statistics import success_text, summary
@@ -22,6 +22,8 @@ def job(config: DictConfig) -> float:
     for name, values in found.items():
         show(name, values, console)
     console.print(f"results in {folder}")
+    if missing := missing_episodes(config, conditions):
+        raise KeyboardInterrupt(f"only {missing} are in these results")
     if config.report.write:
         report = write_evaluation_report(folder, str(config.policy), conditions, found)
         command_line.show_report(report, console, browse=config.report.open)

@@ -6,7 +6,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from pliant import command_line
-from pliant.controllers.identification import SOURCE, identify, leave_one_gain_out
+from pliant.controllers.identification import SOURCE, HeldOut, identify, leave_one_gain_out
 from pliant.controllers.pendulum_bench import load_recordings
 from pliant.errors import ConfigurationError
 from pliant.experiments.identification_report import write_report
@@ -32,7 +32,13 @@ def job(config: DictConfig) -> dict[str, Any]:
             highlight=False,
         )
     console.print(f"mean absolute position error {1e3 * result.mae:.1f} mrad")
-    folds = leave_one_gain_out(recordings, str(config.model), **options) if config.leave_one_gain_out else ()
+    folds: tuple[HeldOut, ...] = ()
+    interrupted = False
+    try:
+        if config.leave_one_gain_out:
+            folds = leave_one_gain_out(recordings, str(config.model), **options)
+    except KeyboardInterrupt:
+        interrupted = True
     for fold in folds:
         console.print(f"P gain {fold.p_gain:g} unseen: {1e3 * fold.mae:.1f} mrad")
     held_out = [
@@ -47,6 +53,8 @@ def job(config: DictConfig) -> dict[str, Any]:
         "mae_of_unseen_gain_rad": {f"{fold.p_gain:g}": fold.mae for fold in folds},
     }
     write_json(folder / "metrics.json", metrics)
+    if interrupted:
+        raise KeyboardInterrupt(f"without the prediction of unseen gains and the report; the servo is in {folder}")
     report = write_report(folder, recordings, result, folds)
     console.print(f"results in {folder}" + ("" if report is None else f"; report: {report}"), soft_wrap=True)
     return metrics

@@ -32,6 +32,9 @@ def job(config: DictConfig) -> dict[str, Any]:
         console.print(f"replayed on perturbed robots: {robustness_text(metrics)}", soft_wrap=True)
     wall, physics = metrics["wall_seconds"], metrics["physics_seconds"]
     console.print(f"learned in {wall:.2f} s, of which physics {physics:.2f} s; results in {folder}")
+    if learned.reason is StopReason.INTERRUPTED:
+        n, most = len(learned.history), config.learning.max_iterations
+        raise KeyboardInterrupt(f"{n} of {most} trials; go on with: pliant ilc learning.resume={folder}")
     command_line.show_report(report, console, browse=config.report.open)
     if learned.reason in (StopReason.ITERATIONS, StopReason.DIVERGED) and not command_line.is_sweep():
         raise SystemExit(NOT_LEARNED)

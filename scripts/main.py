@@ -1,17 +1,24 @@
 """The command `pliant`: finds the verb and hands the arguments over to its file in this folder."""
 
+import atexit
 import importlib
 import os
 import pkgutil
+import signal
 import sys
+import threading
+import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from pliant import __version__
 from pliant.errors import unknown_name
 
 _NOT_VERBS = {"main"}
+_WITHOUT_PICTURES = {"bus", "emulate", "export", "identify", "list", "robot"}
+"""Verbs that draw nothing, and need no OpenGL."""
 
 
 def verbs() -> dict[str, str]:
@@ -62,7 +69,17 @@ def _has_display() -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a verb. Returns the exit status, 2 for an unknown verb; a verb's own errors end the process."""
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        status = _main(sys.argv[1:] if arguments is None else list(arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        from pliant.command_line import stop_writing
+
+        return stop_writing()
+    return status
+
+
+def _main(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage())
         return 0
@@ -73,12 +90,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if verb not in verbs():
         print(f"pliant: {unknown_name('verb', verb, verbs())}", file=sys.stderr)
         return 2
-    if not os.environ.get("MUJOCO_GL") and not _has_display():
+    if verb in _WITHOUT_PICTURES:
+        os.environ["MUJOCO_GL"] = "disabled"
+    elif not os.environ.get("MUJOCO_GL") and not _has_display():
         os.environ["MUJOCO_GL"] = "egl"  # read when MuJoCo is imported; pictures without a display
-    module = importlib.import_module(f"pliant.scripts.{verb}")
+    try:
+        with _quietly_interrupted():
+            module = importlib.import_module(f"pliant.scripts.{verb}")
+    except Exception as error:
+        if not any("mujoco" in place.filename for place in traceback.extract_tb(error.__traceback__)):
+            raise
+        print(f"pliant: {_no_pictures(error)}", file=sys.stderr)
+        return 2
+    from pliant.command_line import explained_errors
+
     sys.argv = [f"pliant {verb}", *rest]
-    module.main()
+    try:
+        with explained_errors():
+            module.main()
+    finally:  # everything is written: Ctrl-C has nothing left to stop while Python ends
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     return 0
+
+
+@contextmanager
+def _quietly_interrupted() -> Iterator[None]:
+    """End at once and without a word of Python's on Ctrl-C: nothing has begun that could be lost."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _no_pictures(error: Exception) -> str:
+    """What is told where MuJoCo cannot be imported."""
+    name = os.environ.get("MUJOCO_GL", "")
+    return (
+        f"MuJoCo cannot be loaded with MUJOCO_GL={name}: {error}. Valid: egl, glfw, osmesa (each with its "
+        "library), or disabled, without pictures."
+    )
 
 
 if __name__ == "__main__":

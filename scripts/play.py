@@ -43,17 +43,20 @@ def job(config: DictConfig) -> None:
     policy = find_policy(config, env)
     frames: list[object] = []
     console.print(f"{'seed':>10}  {'reward':>9}  {'periods':>7}")
+    episodes: list[Episode] = []
     try:
-        episodes = []
         for k in range(int(config.episodes)):
             take = (lambda: frames.append(env.render())) if video is not None else _nothing
             episodes.append(run_episode(policy, env, int(config.seed) + k, take))
             show(episodes[-1], console)
     except KeyboardInterrupt:
-        console.print("interrupted")
+        if not episodes:
+            raise
     finally:
         env.close()
     _conclude(config, env, episodes, frames, console)
+    if len(episodes) < int(config.episodes):
+        raise KeyboardInterrupt(f"{len(episodes)} of {config.episodes} episodes")
 
 
 def _conclude(

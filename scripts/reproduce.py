@@ -75,12 +75,17 @@ def job(config: DictConfig) -> None:
         ensure_folder(config.docs)
     results, failures = run_experiments(experiments, settings, folder, console)
     write_metrics(folder, results, failures)
+    if failures and not results:
+        raise next(iter(failures.values()))
     with console.status("drawing"):
         report = write_report(folder, results, failures)
         if config.docs is not None:
             write_docs(Path(config.docs), results)
     show(results, console)
     console.print(f"results in {folder}; report: {report}", soft_wrap=True)
+    missing = [name for name in experiments if name not in failures and name not in {r.name for r in results}]
+    if missing:
+        raise KeyboardInterrupt(f"not run: {', '.join(missing)}; {folder} has the others.")
     if config.report.open:
         webbrowser.open(report.resolve().as_uri())
     if failures:

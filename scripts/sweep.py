@@ -22,7 +22,9 @@ A sweep is run by the verb that is varied, with --multirun:
 
 def show(sweep: Sweep, console: Console) -> None:
     """Print the table and the best run."""
-    table = Table("job", *sweep.varied, *sweep.numbers, title=f"Sweep {sweep.folder}")
+    table = Table(title=f"Sweep {sweep.folder}")
+    for name in ("job", *sweep.varied, *sweep.numbers):
+        table.add_column(name, overflow="fold")  # whole names, however narrow the terminal
     best = sweep.best
     for job in sweep.jobs:
         cells = (job.name, *(job.overrides.get(name, "") for name in sweep.varied))

@@ -48,8 +48,10 @@ def job(config: DictConfig) -> float:
         composed: dict[str, Any] = plain(OmegaConf.to_container(config, resolve=True))
         report = write_training_report(folder, metrics, composed)
         command_line.show_report(report, console, browse=config.report.open)
-    nexts = f"pliant train resume={folder}" if reason == "interrupted" else f"pliant play {folder}"
-    console.print(f"next: {nexts}", soft_wrap=True)
+    if reason == "interrupted":
+        console.print(f"go on with: pliant train resume={folder}", soft_wrap=True)
+        raise SystemExit(128 + stop.signal)
+    console.print(f"next: pliant play {folder}", soft_wrap=True)
     return float(best[config.objective])
 
 

@@ -36,7 +36,10 @@ from pliant.envs.simulation.start import free_places, settled, starting_state
 from pliant.errors import ConfigurationError, check_bounds
 from pliant.hardware.robot import Array, RobotInfo
 
-_LARGEST = float(np.finfo(np.float64).max)
+_MOST = 100_000
+"""Time steps in a period or a delay, all of which are remembered."""
+_LARGEST = 1e6
+"""Noise."""
 _NOISE = {"position_noise": "rad", "velocity_noise": "rad/s", "torque_noise": "N·m"}
 _RANGEFINDER = int(mujoco.mjtSensor.mjSENS_RANGEFINDER)
 
@@ -239,7 +242,7 @@ def _bare(spec: mujoco.MjSpec, model: mujoco.MjModel) -> mujoco.MjModel:
 
 def _multiple(what: str, value: float, of: str, unit: float, least: int = 0) -> int:
     """How many times `unit` goes into `value`; raise if that is no whole number of at least `least`."""
-    number = check_bounds(what, value, 0.0, _LARGEST, "s")
+    number = check_bounds(what, value, 0.0, _MOST * unit, "s")
     count = round(number / unit)
     if abs(count * unit - number) > 1e-9 * unit or count < least:
         near = max(count, least) * unit

@@ -36,6 +36,8 @@ _OURS: Final = "pliant/"
 _XYZ: Final = ("x", "y", "z")
 _WXYZ: Final = ("w", "x", "y", "z")
 _LARGEST = 1e9
+_LONGEST = 100.0
+"""Delay or period of a sensor, s."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Sensing:
 
     def __post_init__(self) -> None:
         for name in ("noise", "delay", "period", "phase"):
-            check_bounds(f"sensing: {name}", getattr(self, name), 0.0, _LARGEST)
+            check_bounds(f"sensing: {name}", getattr(self, name), 0.0, _LARGEST if name == "noise" else _LONGEST)
         for name in ("bias", "drift"):
             check_bounds(f"sensing: {name}", getattr(self, name), -_LARGEST, _LARGEST)
         if self.phase and not self.phase < self.period:

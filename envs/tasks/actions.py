@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pliant.controllers.checks import finite_array, positive
 from pliant.controllers.controller import Controller
-from pliant.envs.selection import Names, matches
+from pliant.envs.selection import Names, as_names, matches
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.robot import PER_JOINT, PER_MOTOR, Array, Channel, RobotInfo, State
 
@@ -211,7 +211,7 @@ def find_columns(commanded: Names | None, info: RobotInfo) -> list[int]:
     """
     columns = info.command
     found = list(range(len(columns))) if commanded is None else []
-    for name in commanded or ():
+    for name in as_names(commanded or (), "commanded"):
         fitting = [i for i, column in enumerate(columns) if matches(column.name, name) or name == column.quantity]
         if not fitting:
             quantities = dict.fromkeys(column.quantity for column in columns)

@@ -1,12 +1,13 @@
 """What the verbs share: the configuration, the run folder, and how errors, reports and signals are handled."""
 
+import functools
 import os
 import re
 import signal
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -16,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from rich.console import Console
 
 from pliant.conf.build import CALLBACKS, check_trusted
+from pliant.conf.checks import check_settings, unknown_setting, usual_settings
 from pliant.errors import OutputError, PliantError, require_extra
 from pliant.files import ensure_folder, new_folder
 
@@ -32,34 +34,64 @@ _PLUGINS = {
 """Choices that Hydra does not know without a plugin: its package in `hydra_plugins`, and our extra."""
 
 
+_VALUED = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn", "--cfg", "-c", "--package", "-p")
+"""Hydra's options that are followed by a value."""
+
+
 @contextmanager
 def explained_errors() -> Iterator[None]:
-    """End the process with one clear message: status 2 for an error that is the user's to mend, 130 for Ctrl-C."""
+    """End the process with one clear message: status 2 for an error that is the user's to mend, 130 for Ctrl-C.
+
+    Ctrl-C passes through every library; a verb keeps what is whole and raises `KeyboardInterrupt` again, with what
+    is missing and how to go on.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as interruption:
+        said = f": {interruption}" if interruption.args else ""
+        print(f"pliant: interrupted{said}", file=sys.stderr)
+        raise SystemExit(130) from None
+    except BrokenPipeError:  # `pliant … | head`
+        raise SystemExit(stop_writing()) from None
+    except Exception as error:
+        message = explanation(error)
+        if message is None:
+            raise
+        print(f"pliant: {message}", file=sys.stderr)
+        raise SystemExit(2) from error
+
+
+def explanation(error: Exception) -> str | None:
+    """Return what the user is told of an error; None where it is a fault of ours."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
-    try:
-        yield
-    except (PliantError, HydraException, OmegaConfBaseException) as error:
-        message = str(error).strip()
-        if error.__cause__ is not None and not isinstance(error, PliantError):
-            message += f"\n{error.__cause__}"
-    except OSError as error:
-        where = f" {error.filename!r}" if error.filename else ""
-        message = (
-            f"the results cannot be written{where}: {error.strerror}. Choose another place: hydra.run.dir=FOLDER"
+    if isinstance(error, PliantError):
+        return str(error).strip()
+    if isinstance(error, HydraException | OmegaConfBaseException):
+        cause = "" if error.__cause__ is None else f"\n{error.__cause__}"
+        return f"{str(error).strip()}{cause}"
+    if isinstance(error, OSError) and error.filename:
+        return (
+            f"the results cannot be written {error.filename!r}: {error.strerror}. "
+            "Choose another place: hydra.run.dir=FOLDER"
         )
-    except KeyboardInterrupt:
-        print("pliant: interrupted", file=sys.stderr)
-        raise SystemExit(130) from None
-    else:
-        return
-    print(f"pliant: {message}", file=sys.stderr)
-    raise SystemExit(2)
+    return (error.strerror or str(error)) if isinstance(error, OSError) else None
+
+
+def stop_writing() -> int:
+    """Let what is printed from now on go nowhere, as nobody reads it (`pliant … | head`); returns the status."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    return 128 + signal.SIGPIPE
 
 
 def run(job: Callable[[DictConfig], Any], config_name: str, *changes: Callable[[list[str]], list[str]]) -> None:
     """Compose the configuration `config_name` with the command line's overrides and run the job on it.
+
+    The settings are checked before the job begins. In a sweep a job that cannot be done says why and leaves the
+    others theirs; Ctrl-C ends all of it.
 
     Args:
         job: what the verb does.
@@ -67,17 +99,78 @@ def run(job: Callable[[DictConfig], Any], config_name: str, *changes: Callable[[
         changes: of the command line before it is read, in order.
     """
     import hydra
+    from hydra.errors import ConfigCompositionException
 
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach us instead of being printed by Hydra
     with explained_errors():
-        for change in changes:
+        for change in (ordered, *changes, ordered):
             sys.argv[1:] = change(sys.argv[1:])
         for choice in sys.argv[1:]:
             if choice in _PLUGINS:
                 plugin, extra = _PLUGINS[choice]
                 require_extra(f"hydra_plugins.{plugin}", extra, choice)
-        with _checked_start():
-            hydra.main(version_base="1.3", config_path="pkg://pliant.conf", config_name=config_name)(job)()
+        try:
+            main = hydra.main(version_base="1.3", config_path="pkg://pliant.conf", config_name=config_name)
+            with _checked_start():
+                main(_explained(job))()
+        except ConfigCompositionException as error:
+            unknown = re.match(r"Could not override '([\w.]+)'\.\nTo append to your config", str(error))
+            if unknown is None:
+                raise
+            raise unknown_setting(unknown[1], config_name, sys.argv[1:]) from error
+
+
+def ordered(arguments: Sequence[str]) -> list[str]:
+    """Return a command line with its settings first and Hydra's options (`--config-dir FOLDER`) after them."""
+    settings, options, words = [], [], iter(arguments)
+    for word in words:
+        if not word.startswith("-"):
+            settings.append(word)
+            continue
+        options.append(word)
+        if word in _VALUED and (value := next(words, None)) is not None:
+            options.append(value)
+    return [*settings, *options]
+
+
+def _explained(job: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
+    """A job that checks its settings first and ends with our own words, before Hydra adds any of its own."""
+
+    @functools.wraps(job)
+    def explained(config: DictConfig) -> Any:
+        from hydra.core.hydra_config import HydraConfig
+        from hydra.types import RunMode
+
+        ours = HydraConfig.get()
+        given = [word for word in ours.overrides.hydra if word.startswith("hydra.searchpath=")]
+        quiet_mujoco()
+        try:
+            with explained_errors():
+                check_settings(config, usual_settings(str(ours.job.config_name), [*given, *ours.overrides.task]))
+                return job(config)
+        except SystemExit as end:
+            if ours.mode != RunMode.MULTIRUN:
+                raise
+            if end.code == 2:
+                print(f"pliant: job {ours.job.num} failed ({ours.job.override_dirname})", file=sys.stderr)
+                return None
+            if isinstance(end.code, int) and end.code > 128:
+                print(
+                    f"pliant: the sweep ends here; what is whole: pliant sweep {ours.sweep.dir}", file=sys.stderr
+                )
+            raise
+
+    return explained
+
+
+def quiet_mujoco() -> None:
+    """Keep MuJoCo, if it is used, from writing a log file into the folder that the user happens to be in."""
+    if "mujoco" in sys.modules:
+        import mujoco
+
+        settings = mujoco.MjLogConfig.get()
+        settings.logto_file = False
+        settings.set()
 
 
 @contextmanager
@@ -193,9 +286,14 @@ def show_report(report: Path | None, console: Console, *, browse: bool) -> None:
 
 
 class Interruption:
-    """Whether somebody asked the run to stop."""
+    """Whether somebody asked the run to stop, and by which signal."""
 
-    requested = False
+    signal = 0
+
+    @property
+    def requested(self) -> bool:
+        """Whether somebody did."""
+        return self.signal != 0
 
 
 @contextmanager
@@ -214,7 +312,7 @@ def interruption(announce: Callable[[], None]) -> Iterator[Interruption]:
     def note(number: int, frame: FrameType | None) -> None:
         if state.requested:
             raise KeyboardInterrupt
-        state.requested = True
+        state.signal = number
         announce()
 
     if threading.current_thread() is not threading.main_thread():

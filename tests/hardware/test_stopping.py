@@ -9,6 +9,8 @@ import pytest
 
 from pliant.hardware.stopping import SIGNALS, Interrupts, StopKey
 
+pytestmark = pytest.mark.real_time
+
 
 def test_outside_a_deferred_block_a_signal_raises_at_once():
     with Interrupts(), pytest.raises(KeyboardInterrupt):

@@ -4,6 +4,8 @@ import pytest
 
 from pliant.hardware.timing import Beat, StepClock, SystemClock, Ticker
 
+pytestmark = pytest.mark.real_time
+
 
 def test_a_step_clock_moves_only_when_slept_on():
     clock = StepClock()

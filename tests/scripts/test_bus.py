@@ -9,6 +9,8 @@ from pliant.envs.emulators.dynamixel.servo import ServoSettings
 from pliant.errors import ConfigurationError, RobotError, UnknownNameError
 from pliant.scripts.bus import Options, parse, run
 
+pytestmark = pytest.mark.real_time
+
 
 @pytest.fixture
 def machine(tmp_path):

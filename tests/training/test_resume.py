@@ -70,8 +70,8 @@ def test_a_resumed_run_ends_where_one_without_interruption_does(verb, tiny, tmp_
     with monkeypatch.context() as patch:
         stopping_at(patch, 128)
         status, out, _ = verb("train", *common, "hydra.run.dir=part")
-    assert status == 0
-    assert f"next: pliant train resume={tmp_path / 'part'}" in out
+    assert status == 130
+    assert f"go on with: pliant train resume={tmp_path / 'part'}" in out
     assert json.loads((tmp_path / "part" / "metrics.json").read_text())["reason"] == "interrupted"
     status, out, err = verb("train", "resume=part", "hydra.run.dir=rest")
     assert status == 0, err
@@ -165,7 +165,7 @@ def test_a_stop_loses_nothing_and_a_second_one_stops_at_once(verb, tiny, tmp_pat
     with monkeypatch.context() as patch:
         stopping_at(patch, 64, number)
         status, out, _ = verb("train", *tiny["ppo"], "steps=6400", "hydra.run.dir=one")
-    assert status == 0
+    assert status == 128 + number
     assert "stopping after this rollout" in out
     assert read_checkpoint(tmp_path / "one").steps == 64
 

@@ -1,6 +1,7 @@
 import csv
 import json
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -13,15 +14,16 @@ from pliant.training.run_settings import resumed
 
 @pytest.mark.slow
 def test_the_default_reaches_what_it_promises_on_held_out_seeds(verb, tmp_path):
+    begin = time.process_time()
     status, _, err = verb("train", "hydra.run.dir=run")
     assert status == 0, err
+    assert time.process_time() - begin < 600.0, "of all threads"
     status, _, err = verb("evaluate", "run", "episodes=200", "robots=200", "hydra.run.dir=evaluation")
     assert status == 0, err
     metrics = json.loads((tmp_path / "evaluation" / "metrics.json").read_text())
     assert metrics["seed"] == HELD_OUT
     assert metrics["success_rate_low"] >= 0.95
     assert metrics["success_rate_randomised"] >= 0.9
-    assert json.loads((tmp_path / "run" / "metrics.json").read_text())["seconds"] < 300.0
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "sac", "td3", "tqc"])
@@ -97,7 +99,7 @@ def test_nothing_is_learned_by_a_network_that_no_file_can_hold(verb, tiny, tmp_p
         (["task.hold=9"], "longer than its duration"),
         (["task.tolerance=.nan"], "tolerance"),
         (["+algo.lerning_rate=1"], "lerning_rate"),
-        (["algo.n_steps=0"], "algo stable_baselines3.PPO"),
+        (["algo.n_steps=0"], "algo.n_steps = 0 is outside [1, "),
         (["algo.policy=MlpPolicies"], "algo stable_baselines3.PPO"),
         (["algo._target_=stable_baselines3.PPPO"], "PPPO"),
         (["algo._target_=os.getcwd"], "no trusted package"),

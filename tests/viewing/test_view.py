@@ -199,12 +199,13 @@ from PIL import Image
 from pliant.envs.rendering import RenderingError
 from pliant.experiments.reproduction import experiment_names
 from pliant.scripts.view import job
+SHORT = {"ilc": ["experiment.trials=2"]}  # what is learned in each more is tested where it is learned
 names = experiment_names()
 for name in names:
     film = f"{name}.webp"
     with initialize_config_module("pliant.conf", version_base="1.3"):
         config = compose("view", [f"experiment={name}", f"film={film}", "viewer=offscreen", "duration=4.0",
-                                  "speed=10.0", "width=64", "height=48"])
+                                  "speed=10.0", "width=64", "height=48", *SHORT.get(name, ())])
     try:
         job(config)
     except RenderingError:

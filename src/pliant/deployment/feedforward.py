@@ -118,8 +118,13 @@ class FeedForwardDeployment(Deployment):
             )
             self.runs = trials.runs
             self._progress = self._learning(trials)
-            for trial in self._progress:
-                console.print(f"run {trial.iteration}: largest error {trial.max_error:.4f} rad", highlight=False)
+            try:
+                for trial in self._progress:
+                    console.print(
+                        f"run {trial.iteration}: largest error {trial.max_error:.4f} rad", highlight=False
+                    )
+            except KeyboardInterrupt:
+                return
 
     def _learning(self, trials: MachineTrials) -> IterativeLearning:
         """The learning whose first trial is the feed-forward as it is."""

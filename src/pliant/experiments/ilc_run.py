@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from pliant.conf.build import build
-from pliant.controllers import FeedForward, IterativeLearning, Learned, Motion, desired_motion
+from pliant.controllers import FeedForward, IterativeLearning, Learned, Motion, StopReason, desired_motion
 from pliant.controllers.convergence import forecast
 from pliant.controllers.trial import JointTrials
 from pliant.envs.description import RobotDescription, described
@@ -61,6 +61,7 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
     stops = link_ranges(robot.compiled)
     motion = desired_motion(build(config.trajectory, "trajectory"), robot.info, ranges=stops)
     options = config.learning
+    perturbation: Perturbation = build(config.robustness, "robustness")
     with robot:
         trials = _TimedTrials(robot, options.columns)
         held = _held(options.begin)
@@ -113,7 +114,8 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
         "simulated_seconds": float(motion.time[-1] * len(learned.history)),
     }
     start = time.perf_counter()
-    perturbation = build(config.robustness, "robustness")
+    if learned.reason is StopReason.INTERRUPTED:
+        perturbation = replace(perturbation, robots=0)
     metrics["robustness"] = _robustness(
         perturbation, description, command, motion.position, begin, float(options.tolerance)
     )
@@ -184,6 +186,8 @@ def _learn(
             if trial.iteration == 1 and said:
                 console.print(f"[yellow]{escape(said)}[/]", highlight=False)
     except KeyboardInterrupt:
+        if not learning.history:
+            raise
         console.print("interrupted: keeping the best so far")
     return learning.result, said
 

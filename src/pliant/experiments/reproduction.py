@@ -69,7 +69,8 @@ def run_experiments(
 
     Ctrl-C ends it early and keeps what was run.
     """
-    results, failures = [], {}
+    results: list[Result] = []
+    failures: dict[str, PliantError] = {}
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
         task = progress.add_task("", total=len(experiments))
@@ -79,7 +80,8 @@ def run_experiments(
             try:
                 outcome = experiment.run()
             except KeyboardInterrupt:
-                console.print("interrupted: keeping what was run so far")
+                if not results:
+                    raise
                 break
             except PliantError as error:
                 failures[name] = error

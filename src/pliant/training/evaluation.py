@@ -45,7 +45,7 @@ def find_policy(config: DictConfig, env: Env) -> Policy:
 
 
 def evaluate(config: DictConfig, console: Console) -> dict[str, list[Episode]]:
-    """Run the episodes that `pliant evaluate` is configured for.
+    """Run the episodes that `pliant evaluate` is configured for; Ctrl-C ends it early with those that are whole.
 
     Args:
         config: with `policy`, `seed`, `episodes`, `robots` and what makes the environment.
@@ -60,7 +60,21 @@ def evaluate(config: DictConfig, console: Console) -> dict[str, list[Episode]]:
     if config.robots:
         varied = make_environment(config, randomisation=config.get("randomisation"))
         environments[RANDOMISED] = (varied, int(config.robots))
-    return {name: _run_all(config, *pair, name, console) for name, pair in environments.items()}
+    conditions: dict[str, list[Episode]] = {name: [] for name in environments}
+    try:
+        for name, (env, count) in environments.items():
+            _run_all(config, env, count, name, console, conditions[name])
+    except KeyboardInterrupt:
+        if not conditions[AS_BUILT]:
+            raise
+    return {name: episodes for name, episodes in conditions.items() if episodes}
+
+
+def missing_episodes(config: DictConfig, conditions: Mapping[str, Sequence[Episode]]) -> str:
+    """Return how many episodes of `evaluate` an interruption left out, in words; nothing if none."""
+    asked = {AS_BUILT: int(config.episodes), RANDOMISED: int(config.robots)}
+    done = {name: len(conditions.get(name, ())) for name in asked}
+    return ", ".join(f"{done[name]} of {n} {name}" for name, n in asked.items()) if done != asked else ""
 
 
 def evaluation_metrics(
@@ -77,19 +91,23 @@ def evaluation_metrics(
         "policy": str(config.policy),
         "task": str(config.task.name),
         "seed": int(config.seed),
+        "completed": not missing_episodes(config, conditions),
         **found[AS_BUILT],
         **{f"{name}_randomised": value for name, value in found.get(RANDOMISED, {}).items()},
         "each": {name: [episode._asdict() for episode in episodes] for name, episodes in conditions.items()},
     }
 
 
-def _run_all(config: DictConfig, env: Env, count: int, what: str, console: Console) -> list[Episode]:
-    """Run a policy's episodes in one environment, and close it."""
+def _run_all(
+    config: DictConfig, env: Env, count: int, what: str, console: Console, episodes: list[Episode]
+) -> None:
+    """Run a policy's episodes in one environment, add each to `episodes` when it is over, and close it."""
     seed = int(config.seed)
     try:
         policy = find_policy(config, env)
         shown = track(range(count), what, console=console, transient=True, disable=not console.is_terminal)
-        return [run_episode(policy, env, seed + k) for k in shown]
+        for k in shown:
+            episodes.append(run_episode(policy, env, seed + k))
     finally:
         env.close()
 

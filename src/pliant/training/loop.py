@@ -84,6 +84,8 @@ class Training:
         if config.objective not in _OBJECTIVES:
             raise unknown_name("objective", config.objective, _OBJECTIVES)
         checkpoint = None if config.resume is None else read_checkpoint(Path(config.resume))
+        if str(config.device).startswith("cuda") and not torch.cuda.is_available():
+            raise ConfigurationError(f"device={config.device}: torch finds no GPU here; device=cpu needs none.")
         torch.set_num_threads(int(config.threads))
         settings: dict[str, Any] = plain(OmegaConf.to_container(config, resolve=True))
         example = make_environment(config, randomisation=config.get("randomisation"))

@@ -47,7 +47,10 @@ def varied(jobs: Sequence[Job]) -> list[str]:
 
 
 class SweepSummary(Callback):
-    """Hydra callback that sums a multirun up: printed, and as `summary.csv` and `summary.json` in its folder."""
+    """Hydra callback that sums a multirun up: printed, and as `summary.csv` and `summary.json` in its folder.
+
+    Ends with status 1 if a job failed.
+    """
 
     def __init__(self, columns: Sequence[str]) -> None:
         """Choose the metrics to show beside what was varied."""
@@ -62,12 +65,17 @@ class SweepSummary(Callback):
         jobs = collect(folder)
         names = ["job", *varied(jobs), *self._columns]
         rows = [{"job": job.name, **job.metrics, **job.overrides} for job in jobs]
-        table = Table(*names, title=f"Sweep {folder}")
+        table = Table(title=f"Sweep {folder}")
+        for name in names:
+            table.add_column(name, overflow="fold")  # whole names, however narrow the terminal
         for row in rows:
             table.add_row(*(_text(row.get(name, "failed")) for name in names))
         Console().print(table)
         write_json(folder / "summary.json", [job._asdict() for job in jobs])
         write_bytes(folder / "summary.csv", _csv(names, rows))
+        searched = "optuna" in str(config.hydra.sweeper._target_)  # whose trials may fail
+        if not searched and not all(job.metrics for job in jobs):
+            raise SystemExit(1)
 
 
 class ResumableSearch(Callback):

@@ -26,6 +26,9 @@ from pliant.envs.emulators.dynamixel.servo import ServoSettings
 from pliant.errors import OutputError, RobotError, UnknownNameError
 
 sdk = pytest.importorskip("dynamixel_sdk", reason="the vendor's SDK is the other end of the wire")
+
+pytestmark = pytest.mark.real_time
+
 serial = pytest.importorskip("serial")
 
 OK, TIMEOUT, CORRUPT = sdk.COMM_SUCCESS, sdk.COMM_RX_TIMEOUT, sdk.COMM_RX_CORRUPT
@@ -43,7 +46,7 @@ def opened(bus: EmulatedBus, baud: int = 1_000_000):
     return port
 
 
-def eventually(condition, seconds: float = 5.0) -> bool:
+def eventually(condition, seconds: float = 60.0) -> bool:
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -277,7 +280,7 @@ def test_late_answer_comes_after_the_client_has_given_up(lone):
     lone.faults(late=1.0, lateness=0.4)
     assert two.read1ByteTxRx(port, 1, LED)[1] == TIMEOUT
     lone.faults()
-    assert eventually(lambda: port.getBytesAvailable() == 12, 1.0)
+    assert eventually(lambda: port.getBytesAvailable() == 12)
     port.closePort()
 
 
@@ -454,7 +457,7 @@ def test_bus_ends_with_the_process_that_started_it(tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
         """,
     )
-    assert subprocess.run(command, timeout=30).returncode == -signal.SIGKILL
+    assert subprocess.run(command, timeout=900).returncode == -signal.SIGKILL
     assert eventually(lambda: not (tmp_path / "bus").is_symlink())
 
 
@@ -479,16 +482,16 @@ def test_watchdog_stops_the_servos_when_their_driver_is_killed(lone, tmp_path):
     )
     driver = subprocess.Popen(command)
     try:
-        assert eventually(lambda: lone.register(1, "present_velocity") > 80, 20.0)
+        assert eventually(lambda: lone.register(1, "present_velocity") > 80)
         time.sleep(0.3)
         assert lone.register(1, "bus_watchdog") == 5
     finally:
         driver.kill()
         driver.wait()
     killed = time.monotonic()
-    assert eventually(lambda: lone.register(1, "bus_watchdog") == -1, 1.0)
+    assert eventually(lambda: lone.register(1, "bus_watchdog") == -1)
     assert time.monotonic() - killed < 0.3
-    assert eventually(lambda: lone.register(1, "present_velocity") == 0, 1.0)
+    assert eventually(lambda: lone.register(1, "present_velocity") == 0)
 
 
 def test_command_line_serves_until_it_is_terminated(tmp_path):

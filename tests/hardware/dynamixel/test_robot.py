@@ -14,6 +14,8 @@ from pliant.hardware.timing import StepClock
 
 pytest.importorskip("dynamixel_sdk")
 
+pytestmark = pytest.mark.real_time
+
 XM = "XM430-W350"
 COUNT = 2 * math.pi / 4096
 

@@ -17,6 +17,8 @@ from pliant.hardware.dynamixel.tables import AX_12A, MX_64, XM430_W350
 
 sdk = pytest.importorskip("dynamixel_sdk")
 
+pytestmark = pytest.mark.real_time
+
 TRICKY = [-513, -131073, 0x00FDFFFF, -2, 0x7FFFFFFF, -(2**31)]
 """Counts whose bytes, alone or with their neighbours, hold FF FF FD."""
 

@@ -1,0 +1,111 @@
+import math
+
+import pytest
+from omegaconf import OmegaConf
+
+from pliant.conf.checks import check_settings, unknown_setting, usual_settings
+from pliant.errors import ConfigurationError, OutOfBoundsError, PliantError
+
+USUAL = {
+    "steps": 250000,
+    "seed": 0,
+    "period": 0.02,
+    "policy": None,
+    "window": None,
+    "report": {"open": False},
+    "logging": {"to": ["csv"]},
+    "robot": {
+        "preset": 0.2,
+        "law": None,
+        "joints": {"hip": "native", "knee": {"law": "sea", "k": 40}},
+        "model": {"_target_": "pliant.envs.models.arm2.arm2", "length": 1, "gravity": True},
+    },
+    "task": {"low": None, "goal": {"term": "drawn", "signals": "wrist/*"}},
+    "safety": {"motion": {"rad": {"low": -math.inf}}},
+}
+
+
+def checked(key, value):
+    given, usual = (OmegaConf.create(USUAL) for _ in range(2))
+    OmegaConf.update(given, key, value, force_add=True)
+    check_settings(given, usual)
+    return OmegaConf.select(given, key)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("steps", 300),
+        ("period", 1),
+        ("period", None),
+        ("policy", "runs/a"),
+        ("window", True),
+        ("logging.to", ["csv", "wandb"]),
+        ("robot.preset", None),
+        ("robot.preset", [0.1, 0.2]),
+        ("robot.law", "sea"),
+        ("robot.joints.hip", {"law": "sea"}),
+        ("robot.joints.knee.k", 42.5),
+        ("robot.model.length", 1.5),
+        ("robot.model.name", "new"),
+        ("task.low", [0.0, 1.0]),
+        ("task.goal.signals", ["wrist/force_x"]),
+        ("safety.motion.rad.low", -math.inf),
+    ],
+)
+def test_what_may_be_is_left_as_it_is(key, value):
+    assert checked(key, value) == value
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("steps", "abc", "steps is 'abc'; a whole number is needed."),
+        ("steps", 1.5, "steps is 1.5; a whole number is needed."),
+        ("steps", True, "steps is True; a whole number is needed."),
+        ("steps", None, "steps is null; a whole number is needed."),
+        ("steps", [1], "steps is [1]; a whole number is needed."),
+        ("steps", 0, "steps = 0 is outside"),
+        ("seed", 2**40, "seed = 1.09951e+12 is outside"),
+        ("period", math.inf, "period is inf; a finite value is needed."),
+        ("policy", 3, "policy is 3; a text is needed."),
+        ("policy", {"a": 1}, "policy is {'a': 1}; a single value is needed."),
+        ("window", "perhaps", "window is 'perhaps'; true or false is needed."),
+        ("report", 3, "report is 3; settings by name (open) is needed."),
+        ("report.open", 1, "report.open is 1; true or false is needed."),
+        ("logging.to", "csv", "logging.to is 'csv'; a list is needed."),
+        ("robot.preset", "soft", "robot.preset is 'soft'; a number is needed."),
+        ("robot.preset", [0.1, math.nan], "robot.preset[1] is not a number (nan)."),
+        ("robot.law", 3, "robot.law is 3; a text is needed."),
+        ("robot.joints.knee.k", math.nan, "robot.joints.knee.k is not a number (nan)."),
+        ("robot.joints.knee.k", True, "robot.joints.knee.k is True; a number is needed."),
+        ("robot.model.gravity", None, "robot.model.gravity is null; true or false is needed."),
+        ("robot.model.name", "???", "robot.model.name must be given: robot.model.name=…"),
+        ("task.new", {"deep": [math.nan]}, "task.new.deep[0] is not a number (nan)."),
+        ("safety.motion.rad.low", math.nan, "safety.motion.rad.low is not a number (nan)."),
+    ],
+)
+def test_what_may_not_be_is_refused_by_name(key, value, message):
+    with pytest.raises(PliantError) as caught:
+        checked(key, value)
+    assert isinstance(caught.value, ConfigurationError | OutOfBoundsError)
+    assert message in str(caught.value)
+
+
+def test_a_whole_number_may_be_written_as_another():
+    assert checked("steps", 1e5) == 100000
+    assert isinstance(checked("steps", 1e5), int)
+
+
+def test_usual_settings_are_those_of_the_choices_alone():
+    usual = usual_settings("train", ["task=track", "algo=sac", "steps=3", "robot.preset=abc", "+task.new=1"])
+    assert (usual.steps, usual.robot.preset, usual.task.name) == (60000, 0.2, "track")
+    assert "new" not in usual.task
+
+
+def test_a_setting_that_does_not_exist_is_told_its_neighbours():
+    error = unknown_setting("ilc.gian", "ilc", [])
+    assert "unknown setting 'gian' in ilc. Did you mean 'gain'? Valid: gain, decay." in str(error)
+    assert "unknown setting 'lerning' in ilc. Did you mean 'learning'" in str(
+        unknown_setting("lerning.tolerance", "ilc", [])
+    )
