@@ -148,7 +148,8 @@ def motor_step(
     u0, du = kp * (target - angle) + offset, kp * part + kd
     bristle = step * step * bristle_stiffness / inertia
     late = 0.5 if bristle <= 1.0 else 1.0 - 0.5 / bristle
-    deflection, reach = angle - anchor, static_friction / bristle_stiffness
+    reach = static_friction / bristle_stiffness
+    deflection = min(max(angle - anchor, -reach), reach)
     f0, df = bristle_stiffness * deflection, late * bristle_stiffness * step
     mass, momentum = inertia / part + damping, inertia / part * speed
     mean = (momentum + u0 - f0) / (mass + du + df)

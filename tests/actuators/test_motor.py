@@ -101,6 +101,14 @@ class TestFriction:
         assert abs(after[10_000][0] - after[500][0]) < 1e-15
         assert after[10_000][2] == after[500][2], "the anchor has not moved"
 
+    @pytest.mark.parametrize("static", [0.0, 0.02, 0.5])
+    def test_an_anchor_that_was_left_behind_pulls_no_harder_than_friction_does(self, static):
+        """As where a motor is put to an angle by hand, its anchor elsewhere."""
+        values = (0.0233, 0.2698, 6.0, 6.0, static, STIFFNESS)
+        drawn = motor_step(0.6, 0.0, 0.6 - static / STIFFNESS, 0.0, 0.9, 125.0, 4.5, 0.0, 1e-3, *values)
+        left = motor_step(0.6, 0.0, 0.0, 0.0, 0.9, 125.0, 4.5, 0.0, 1e-3, *values)
+        assert left == pytest.approx(drawn, abs=1e-12)
+
     @pytest.mark.parametrize("step", [1e-4, 1e-3])
     @pytest.mark.parametrize(("target", "direction"), [(-1.0, 1.0), (1.0, -1.0)])
     def test_saturated_braking_is_not_pushed_by_friction(self, step, target, direction):
