@@ -12,6 +12,8 @@ import pytest
 for _library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
+os.environ.setdefault("MUJOCO_GL", "egl")  # pictures without a display
+
 hypothesis.settings.register_profile("ordinary", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ordinary"))

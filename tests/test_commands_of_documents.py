@@ -89,8 +89,10 @@ def check(verb, arguments):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with the robots of one's own that the pages name."""
-    (description,) = (text for text in blocks("docs/own-robot.md", "yaml") if text.startswith("# arm.yaml"))
-    (tmp_path / "arm.yaml").write_text(description)
+    texts = [text for kind in ("yaml", "xml") for text in blocks("docs/own-robot.md", kind)]
+    for text in texts:
+        if named := re.match(r"(?:#|<!--) (\w+\.\w+)", text):
+            (tmp_path / named[1]).write_text(text)
     (tmp_path / "leg.yaml").write_text("model: leg.xml\n")
     (tmp_path / "leg.xml").write_text(_MODEL.format("hip"))
     monkeypatch.chdir(tmp_path)

@@ -313,7 +313,7 @@ def test_a_policy_is_deployed_recorded_and_compared_with_its_prediction(pliant, 
     assert [each["seed"] for each in metrics["each"]] == [2000000, 2000001]
     assert [each["length"] for each in metrics["each"]] == [20, 20], "its own task"
     largest, mean = (metrics[f"{kind}_difference_per_joint_rad"] for kind in ("max", "mean"))
-    assert 0 < metrics["max_difference_rad"] == max(largest.values()) < 0.1
+    assert 0 < metrics["max_difference_rad"] == max(largest.values()) < 0.2, "its motors feel jumps"
     assert all(0 < mean[joint] < largest[joint] for joint in ("shoulder", "elbow"))
     recording = read_recording(tmp_path / "out" / "recording.mcap")
     assert recording.complete

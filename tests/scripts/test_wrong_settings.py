@@ -42,7 +42,7 @@ VERBS = {
     ],
     "emulate": [[]],
     "identify": [["recordings=here"]],
-    "export": [["policy=here.zip"]],
+    "export": [["policy=here.onnx"]],
     "view": [["viewer=offscreen"], ["viewer=web", "experiment=step"], ["viewer=offscreen", "trajectory=sine"]],
     "reproduce": [
         [f"+experiment@experiments.{name}={name}"]
@@ -58,7 +58,7 @@ HEAVY = {
     "deploy": ("pliant.deployment.deployment.Deployment.run",),
     "emulate": ("pliant.scripts.emulate.Emulator",),
     "identify": ("pliant.scripts.identify.identify",),
-    "export": ("pliant.scripts.export.SB3Policy.load",),
+    "export": ("pliant.scripts.export.OnnxPolicy.load",),
     "view": ("pliant.scripts.view.film_motion", "pliant.scripts.view.open_web_screen"),
     "reproduce": ("pliant.scripts.reproduce.run_experiments",),
 }
@@ -118,7 +118,7 @@ def files(tmp_path_factory):
 def attempt(files, tmp_path, monkeypatch):
     """Runs a verb on a configuration up to its work; returns the message of a refusal, or None."""
     monkeypatch.chdir(files)
-    monkeypatch.setattr("pliant.command_line.run_folder", lambda: tmp_path)
+    monkeypatch.setattr("pliant.command_line.run_folder", lambda *_: tmp_path)
 
     def begin(*arguments, **options):
         raise Begun
