@@ -10,8 +10,8 @@ torque limit T (P and T in 1/1023 of the full drive):
 Near the goal it is a spring of stiffness τ_stall·(T − P)/1023 / (S·count) with a dead band. Source: e-manual of
 the AX-12A (margins 26/27, slopes 28/29, torque limit 34, punch 48; stall 1.5 N·m and 59 rpm at 12 V).
 
-The data sheet has no inertia, and its speed is a little low. Both are those with which a step of 498 counts goes as
-in public recordings of a real one, bare and with a bar of 0.0046 kg·m² (github.com/treydufrene/meiosis_dev,
+The data sheet has no inertia, and its speed is a little low. Both are those with which a step of 498 counts goes
+as in public recordings of a real one, bare and with a bar of 0.0046 kg·m² (github.com/treydufrene/meiosis_dev,
 MATLAB/dynamixel/data/AX12A): 10 to 90 % in 310 and 320 ms, 62 to 65 rpm on the way, 3.8–4.2 and 5.8–6.0 % too far.
 
 Overload. The manual says: when the load cannot be held with the torque that is set, the overload bit rises; if
