@@ -159,13 +159,11 @@ def _crossing(position: Array, middle: float) -> float:
 
 
 def _rest_claim(setting: str, joint: str, found: dict[str, float]) -> Claim:
-    error, held = found["worst_rest_error_rad"], found["held_rad"]
+    error = found["worst_rest_error_rad"]
     return Claim(
         f"rest minus equilibrium set, {joint} {setting}",
-        f"{found['coulomb_offset_rad']:+.4f} rad (independent integration with Coulomb friction; balance of the "
-        f"springs {found['balance_offset_rad']:+.4f} rad)",
-        f"{found['offset_rad']:+.4f} rad on average, at most {1e3 * error:.1f} mrad off; held up to "
-        f"{1e3 * held:.1f} mrad from the balance",
+        f"{found['coulomb_offset_rad']:+.4f} rad (independent integration, Coulomb friction)",
+        f"{found['offset_rad']:+.4f} rad on average, at most {error:.4f} rad off",
         error <= _CLOSE and found["speed_at_rest"] < _STILL,
     )
 
