@@ -10,6 +10,10 @@ torque limit T (P and T in 1/1023 of the full drive):
 Near the goal it is a spring of stiffness τ_stall·(T − P)/1023 / (S·count) with a dead band. Source: e-manual of
 the AX-12A (margins 26/27, slopes 28/29, torque limit 34, punch 48; stall 1.5 N·m and 59 rpm at 12 V).
 
+The data sheet has no inertia, and its speed is a little low. Both are those with which a step of 498 counts goes
+as in public recordings of a real one, bare and with a bar of 0.0046 kg·m² (github.com/treydufrene/meiosis_dev,
+MATLAB/dynamixel/data/AX12A): 10 to 90 % in 310 and 320 ms, 62 to 65 rpm on the way, 3.8–4.2 and 5.8–6.0 % too far.
+
 Overload. The manual says: when the load cannot be held with the torque that is set, the overload bit rises; if
 the shutdown register (18) selects that bit, the torque limit (34) becomes zero, and torque returns only after
 that register is written anew. It also asks to keep steady loads under a fifth of the stall torque. It publishes
@@ -30,6 +34,8 @@ COUNT = math.radians(300.0) / 1023
 FULL = 1023
 """Full scale of the drive, the punch and the torque limit."""
 LARGEST_SLOPE = 128
+NO_LOAD_SPEED = 66 * math.tau / 60
+"""rad/s; with the friction of the gear it turns with 64.6 rpm."""
 
 OVERHEAT_BIT = 1 << 2
 OVERLOAD_BIT = 1 << 5
@@ -46,11 +52,9 @@ _REGISTERS = (
 )
 _PHYSICS = (
     Parameter("stall_torque", "N·m", 1.5, 1e-3, 100.0, "at full drive and `voltage`", "e-manual"),
-    Parameter(
-        "no_load_speed", "rad/s", 59 * math.tau / 60, 1e-3, 100.0, "at full drive and `voltage`", "e-manual"
-    ),
+    Parameter("no_load_speed", "rad/s", NO_LOAD_SPEED, 1e-3, 100.0, "at full drive, no friction", "recordings"),
     Parameter("voltage", "V", 12.0, 1.0, 100.0, "supply of these figures", "e-manual"),
-    Parameter("armature", "kg·m²", 0.0012, 1e-6, 10.0, "inertia of the motor, after the gear", "like an XM430's"),
+    Parameter("armature", "kg·m²", 0.0103, 1e-6, 10.0, "inertia of the motor, after the gear", "recordings"),
     Parameter("friction", "N·m", 0.015, 0.0, 100.0, "Coulomb friction of the gear", "a hundredth of stall"),
     Parameter("damping", "N·m·s/rad", 0.0024, 0.0, 100.0, "viscous friction", "the same at no-load speed"),
     Parameter("overload_time", "s", 2.0, 1e-3, 3600.0, "endured before the overload error", "assumption"),
@@ -124,9 +128,9 @@ class AX12A:
     shutdown: int = OVERHEAT_BIT | OVERLOAD_BIT
     temperature_limit: int = 70
     stall_torque: float = 1.5
-    no_load_speed: float = 59 * math.tau / 60
+    no_load_speed: float = NO_LOAD_SPEED
     voltage: float = 12.0
-    armature: float = 0.0012
+    armature: float = 0.0103
     friction: float = 0.015
     damping: float = 0.0024
     overload_time: float = 2.0
@@ -155,7 +159,7 @@ class AX12A:
 
     @property
     def motor(self) -> BamServo:
-        """Motor and gear: the line through the two points of the data sheet, and friction of model M1.
+        """Motor and gear: the line through stall torque and no-load speed, and friction of model M1.
 
         At no-load speed the back-EMF balances the supply, kt = V/ω₀; blocked, R = kt·V/τ_stall.
         """

@@ -6,9 +6,10 @@ Ours serve every joint of every model; a callback that somebody else installed i
 
 import ctypes
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
+from functools import cache
 from typing import Any
 
 import mujoco
@@ -49,9 +50,15 @@ _installed: dict[str, int] = {}  # callback name -> address that we put there
 _backend: Backend | None = None
 
 
+@cache
+def _pointer(name: str) -> ctypes.c_void_p:
+    """MuJoCo's own variable that holds a callback."""
+    return ctypes.c_void_p.in_dll(mujoco_library(), name)
+
+
 def _address(name: str) -> int:
     """The pointer that MuJoCo holds now; 0 when none."""
-    return ctypes.c_void_p.in_dll(mujoco_library(), name).value or 0
+    return _pointer(name).value or 0
 
 
 def _check_ownership() -> None:
@@ -69,6 +76,25 @@ def current_backend() -> Backend | None:
     if _backend is None or any(_address(name) != _installed.get(name) for name in _SETTERS):
         return None
     return _backend
+
+
+def check_installed(joints: Iterable[str]) -> None:
+    """Refuse to go on with compliant joints that would have no torque, for want of the callbacks.
+
+    Args:
+        joints: their names, for the message.
+
+    Raises:
+        CallbackOwnershipError: nothing is installed, or somebody removed or replaced it.
+    """
+    if current_backend() is None:
+        _check_ownership()
+        raise CallbackOwnershipError(
+            f"without the callbacks of compliant joints, joint {', '.join(joints)} would have no torque. They are "
+            "not installed in this process, or were removed (as by mj_resetCallbacks). Load models with "
+            "pliant.actuators.load_model, or call prepare_model on those loaded otherwise; after a removal call "
+            "install(), or reset the robot."
+        )
 
 
 def install(backend: Backend | str | None = None) -> Backend:

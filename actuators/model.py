@@ -341,6 +341,9 @@ def load_model(path: str | Path, backend: Backend | str | None = None, *, check:
 def save_model(spec: mujoco.MjSpec, path: str | Path) -> None:
     """Write a spec with its compliant joints as MJCF XML, for `load_model` in this or another process.
 
+    Loaded in another way (`MjModel.from_xml_path`), its joints have no torque in a process that has not installed
+    the callbacks, and torques that are NaN in one that does not know their laws: call `prepare_model` on it.
+
     Meshes, textures, height fields and skins from files or from memory are copied into a folder beside it,
     `NAME_assets`, so that both can be moved together and are found from anywhere.
 

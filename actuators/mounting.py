@@ -19,6 +19,14 @@ from pliant.errors import ConfigurationError, unknown_name
 TEXT_PREFIX = "pliant/"
 """Name prefix of the model's text elements that hold each joint's description as JSON."""
 
+HARD_FRICTION = ((0.002, 1.0), (0.9999, 0.9999, 0.001, 0.5, 2.0))
+"""Solver parameters (solreffriction, solimpfriction) with which dry friction holds a joint.
+
+MuJoCo's own let a stuck joint creep at (f/I)·(1 − d)/d·t/2 under a load f, with the impedance d = 0.9 and the
+time constant t = 0.02 s. These are the hardest impedance there is, and a time constant that MuJoCo lengthens to
+two time steps where they are longer than 1 ms: friction then stops a joint within a step, as Coulomb's does.
+"""
+
 _TRN = mujoco.mjtTrn
 _ON_JOINT = (int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT))
 _IDENTITY_FIELDS = (
@@ -53,7 +61,9 @@ def add_compliant_joint(
 
     The first actuator carries the torque and the state (`act`), the second only the second reference.
     Everything about the joint is in the compiled model and its data. Default classes of the spec have no effect
-    on these actuators. In keyframes the motors stand at references that hold the joint where the keyframe has it.
+    on these actuators. Dry friction of the joint holds (`HARD_FRICTION`), unless the spec gives its solreffriction
+    or solimpfriction other numbers than MuJoCo's defaults. In keyframes the motors stand at references that hold
+    the joint where the keyframe has it.
     Compile with `pliant.actuators.compile_model`, which also installs the callbacks and checks the time step.
 
     Args:
@@ -95,6 +105,7 @@ def add_compliant_joint(
     for field in counted_twice:
         value = getattr(target, field)
         setattr(target, field, np.zeros_like(value) if isinstance(value, np.ndarray) else 0.0)
+    _harden_friction(target)
     if description.armature:
         target.armature = description.armature
     for position, control, activation in keyframes.replace(removed, joint):
@@ -105,6 +116,15 @@ def add_compliant_joint(
     _add_actuators(spec, joint, description, names)
     spec.add_text(name=TEXT_PREFIX + joint, data=json.dumps({"joint": joint, **description.describe()}))
     return names
+
+
+def _harden_friction(joint: mujoco.MjsJoint) -> None:
+    """Let dry friction hold a joint whose solver parameters nobody chose."""
+    plain = mujoco.MjSpec().worldbody.add_joint()
+    if np.array_equal(joint.solref_friction, plain.solref_friction) and np.array_equal(
+        joint.solimp_friction, plain.solimp_friction
+    ):
+        joint.solref_friction, joint.solimp_friction = HARD_FRICTION
 
 
 def _add_actuators(spec: mujoco.MjSpec, joint: str, description: CompliantJoint, names: Sequence[str]) -> None:

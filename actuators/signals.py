@@ -23,11 +23,17 @@ class JointReader:
 
     `values` is (joints, signals), its columns in the order of `layout.SIGNALS`, refreshed by `read`. The reader
     belongs to one model and data, and to the back end in force when it was made.
+
+    Raises:
+        CallbackOwnershipError: the callbacks are not installed, or no longer: the joints have no torque.
     """
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, joints: Sequence[JointOnModel]) -> None:
         self.values: Array = np.zeros((len(joints), len(SIGNALS)))
         self._model, self._data = model, data
+        self._names = [joint.name for joint in joints]
+        if joints:
+            callbacks.check_installed(self._names)
         for joint in joints:
             callbacks.register(joint.description)
         self._first = np.array([joint.actuators[0] for joint in joints], dtype=np.int32)
@@ -46,6 +52,8 @@ class JointReader:
 
     def read(self) -> Array:
         """Refresh and return `values` for the state of the data as it is now."""
+        if self._names:
+            callbacks.check_installed(self._names)
         if self._native is not None:
             self._native(*self._arguments)
         else:

@@ -4,13 +4,13 @@ import argparse
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+from rich.text import Text
 
 from pliant import command_line
 from pliant.errors import MissingFileError
 from pliant.files import write_json
-from pliant.training.sweep_report import Sweep, text, write_report
-from pliant.training.sweeps import collect
+from pliant.training.sweep_report import Sweep, write_report
+from pliant.training.sweeps import collect, show_jobs
 
 _EPILOG = """\
 A sweep is run by the verb that is varied, with --multirun:
@@ -18,23 +18,6 @@ A sweep is run by the verb that is varied, with --multirun:
   pliant train --multirun algo.gamma=0.97,0.98 seed=0,1 hydra/launcher=joblib
   pliant train --multirun hydra/sweeper=search 'algo.learning_rate.start=tag(log, interval(1e-4, 3e-3))'
 """
-
-
-def show(sweep: Sweep, console: Console) -> None:
-    """Print the table and the best run."""
-    table = Table(title=f"Sweep {sweep.folder}")
-    for name in ("job", *sweep.varied, *sweep.numbers):
-        table.add_column(name, overflow="fold")  # whole names, however narrow the terminal
-    best = sweep.best
-    for job in sweep.jobs:
-        cells = (job.name, *(job.overrides.get(name, "") for name in sweep.varied))
-        numbers = (text(job.metrics.get(name, "–" if job.metrics else "unfinished")) for name in sweep.numbers)
-        table.add_row(*cells, *numbers, style="bold green" if job is best else None)
-    console.print(table)
-    if best is not None:
-        console.print(
-            f"best {sweep.metric}: {text(best.metrics[sweep.metric])}, job {best.name} ({sweep.settings(best)})"
-        )
 
 
 def main() -> None:
@@ -58,8 +41,9 @@ def main() -> None:
             raise MissingFileError(f"sweep folder {folder} does not exist; looked from {Path.cwd()}.")
         sign = 1.0 if options.maximise else -1.0 if options.minimise else None
         sweep = Sweep.of(folder, collect(folder), options.metric, sign)
-        console = Console(soft_wrap=True)
-        show(sweep, console)
+        console = Console()
+        show_jobs(console, f"Sweep {sweep.folder}", sweep.jobs, sweep.numbers, sweep.best)
+        console.print(Text(sweep.verdict), soft_wrap=True)
         write_json(folder / "summary.json", [job._asdict() for job in sweep.jobs])
         command_line.show_report(write_report(sweep), console, browse=options.open)
 

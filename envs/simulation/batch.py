@@ -10,6 +10,7 @@ from mujoco.batch import Batch, SimulationError
 from numpy.typing import NDArray
 
 from pliant.actuators import Backend, Mode, install
+from pliant.actuators.callbacks import check_installed
 from pliant.actuators.model import actuator_of_control
 from pliant.envs.randomisation.family import Conditions, Values
 from pliant.envs.simulation.lines import DelayLine, NoiseStreams
@@ -232,6 +233,8 @@ class SimulatedRobots:
 
     def _step(self, index: Index) -> dict[int, str]:
         """Step robots through a period; returns what MuJoCo raised, by robot."""
+        if self.compiled.joints:
+            check_installed(joint.name for joint in self.compiled.joints)
         try:
             which = index if len(index) < self._batch.nsim else None
             self._batch.step(which, nstep=self.compiled.substeps, stage=self._stage)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.actuators import Backend, install
+from pliant.actuators.callbacks import check_installed
 from pliant.controllers.checks import finite_array
 from pliant.envs.compiled import compiled
 from pliant.envs.models.robot_model import RobotModel, as_pose
@@ -274,6 +275,7 @@ class SimulatedRobot(Robot):
         Raises:
             ShapeError, OutOfBoundsError: wrong shape, or an entry is not finite. Nothing is sent.
             RobotError: not connected, or the simulation diverges.
+            CallbackOwnershipError: somebody removed the joints' callbacks. Nothing is sent; `reset` installs them.
         """
         if self._trouble is not None:
             raise RobotError(self._trouble)
@@ -282,6 +284,8 @@ class SimulatedRobot(Robot):
             sent, self._low, self._high, self._controls, self.compiled.scale, self._control
         ):
             check_command(command, self._info)  # raises, and says why
+        if self._compliant:
+            check_installed(self._compliant)
         mujoco.mj_step(self._model, self._data, self.compiled.substeps)
         if self.compiled.readings.stale:
             mujoco.mj_step1(self._model, self._data)
@@ -456,6 +460,7 @@ class SimulatedRobot(Robot):
     def _attach(self) -> None:
         """Look up what changes commands and measurements of this very simulation."""
         self._control = self._data.ctrl
+        self._compliant = [joint.name for joint in self.compiled.joints]
         self._give, self._deliver = compiled(give), compiled(deliver)
         self._sensors = Sensors(self._model, self._data, self.compiled.joints, self.compiled.readings)
 

@@ -19,8 +19,10 @@ from rich.console import Console
 from pliant.conf.build import CALLBACKS, check_trusted
 from pliant.conf.checks import check_settings, unknown_setting, usual_settings
 from pliant.errors import OutputError, PliantError, require_extra
-from pliant.files import ensure_folder, new_folder
+from pliant.files import ensure_folder, new_folder, write_json
 
+FAILURE = "failure.json"
+"""File in the folder of a sweep's job that says why it failed."""
 _RECORD = ".hydra"
 """Where Hydra keeps the settings of a run, in its folder."""
 _PLUGINS = {
@@ -152,6 +154,9 @@ def _explained(job: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
             if ours.mode != RunMode.MULTIRUN:
                 raise
             if end.code == 2:
+                cause = end.__cause__
+                told = explanation(cause) if isinstance(cause, Exception) else None
+                write_json(Path(ours.runtime.output_dir) / FAILURE, {"error": told or "it ended with status 2"})
                 print(f"pliant: job {ours.job.num} failed ({ours.job.override_dirname})", file=sys.stderr)
                 return None
             if isinstance(end.code, int) and end.code > 128:

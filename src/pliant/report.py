@@ -45,7 +45,7 @@ _STYLE: dict[Any, Any] = {
 _CSS = """
 body{font:16px/1.5 system-ui,sans-serif;color:#222;max-width:1000px;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.6rem;margin-bottom:.2rem} h2{font-size:1.2rem;margin-top:2rem}
-table{border-collapse:collapse;margin:1rem 0}
+table{border-collapse:collapse;margin:1rem 0;display:block;max-width:100%;overflow-x:auto}
 td,th{padding:.3rem .9rem;border-bottom:1px solid #ddd;text-align:left}
 th{font-weight:600} td.number{text-align:right;font-variant-numeric:tabular-nums}
 .lead{color:#555;margin-top:0} figure{margin:1rem 0} figcaption{color:#555;font-size:.9rem}

@@ -11,12 +11,15 @@ from pliant.actuators import (
     Backend,
     CallbackOwnershipError,
     CompliantJoint,
+    JointReader,
     add_compliant_joint,
     compile_model,
+    compliant_joints,
     current_backend,
     find_law,
     install,
     load_model,
+    prepare_model,
     save_model,
     uninstall,
 )
@@ -224,3 +227,30 @@ def test_a_joint_may_be_added_to_a_spec_that_was_compiled_before(pendulum, simul
     two = compile_model(spec)
     assert (one.nu, two.nu) == (1, 3)
     assert np.isfinite(simulate(two, [0.1, 0.1, 0.01], 0.1).position).all()
+
+
+class TestMissingCallbacks:
+    """Joints whose callbacks are not there have no torque, of which MuJoCo says nothing."""
+
+    def test_a_saved_model_that_mujoco_loads_by_itself_is_refused_by_name(self, pendulum, tmp_path):
+        save_model(pendulum(CompliantJoint(law="sea", mode=5)), tmp_path / "rig.xml")
+        uninstall()
+        model = mujoco.MjModel.from_xml_path(str(tmp_path / "rig.xml"))
+        data, joints = mujoco.MjData(model), compliant_joints(model)
+        with pytest.raises(CallbackOwnershipError, match=r"joint hinge would have no torque.*prepare_model"):
+            JointReader(model, data, joints)
+        prepare_model(model)
+        data.ctrl[0] = 0.5
+        mujoco.mj_step(model, data, 100)
+        assert JointReader(model, data, joints).read()[0, 0] == data.qpos[0] != 0.0
+
+    @pytest.mark.parametrize("backend", ["native", "python"])
+    def test_callbacks_that_mujoco_resets_are_noticed(self, pendulum, backend):
+        model = compile_model(pendulum(CompliantJoint(law="sea", mode=5)), backend)
+        reader = JointReader(model, mujoco.MjData(model), compliant_joints(model))
+        reader.read()
+        mujoco.mj_resetCallbacks()
+        with pytest.raises(CallbackOwnershipError, match="mj_resetCallbacks"):
+            reader.read()
+        install(backend)
+        reader.read()

@@ -101,7 +101,7 @@ def test_motor_and_gear_may_vary_and_are_what_the_servo_moves_by():
         (CompliantJoint("qbmove", 6), {"kt": Uniform(0.5, 2.0)}, UnknownNameError, "kt"),
         (
             AX,
-            {"voltage": Uniform(0.5, 8.0), "resistance": Uniform(0.2, 1.0)},
+            {"voltage": Uniform(0.5, 8.0), "resistance": Uniform(0.02, 1.0)},
             StabilityError,
             "softer position loop",
         ),

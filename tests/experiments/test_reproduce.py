@@ -97,7 +97,7 @@ def test_a_run_writes_data_figures_metrics_and_a_report(run):
     assert metrics["experiments"]["step"]["metrics"]["qbmove_soft_rest_rad"] == pytest.approx(0.5777, abs=1e-3)
     assert metrics["experiments"]["step"]["settings"]["angle"] == 0.8
     page = (folder / "out" / "report.html").read_text()
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 3
     assert "14 of 14 numbers agree" in page
 
 

@@ -1,16 +1,19 @@
 import csv
+import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
+from rich.console import Console
 
 from pliant.errors import MissingFileError, UnknownNameError
 from pliant.training.sweep_report import Sweep, write_report
-from pliant.training.sweeps import Job, collect
+from pliant.training.sweeps import Job, collect, label, show_jobs
 
 RATE = "algo.learning_rate.start"
 SEARCH = ("--multirun", "hydra/sweeper=search", f"{RATE}=tag(log,interval(1e-4,3e-3))", "hydra.sweep.dir=sweep")
@@ -36,8 +39,9 @@ def test_a_sweep_is_summed_up_with_its_best_run(verb, tiny, tmp_path):
     status, out, err = verb("sweep", "sweep")
     assert status == 0, err
     jobs = {p.parent.name: json.loads(p.read_text()) for p in sorted((tmp_path / "sweep").glob("*/metrics.json"))}
-    best = max(jobs, key=lambda name: jobs[name]["reward_mean"])
-    assert f"job {best} (" in out
+    most = max(metrics["reward_mean"] for metrics in jobs.values())
+    best = [name for name, metrics in jobs.items() if metrics["reward_mean"] == most]
+    assert (f"job {best[0]} (" if len(best) == 1 else f"equally in {len(best)} jobs: {', '.join(best)}") in out
     page = (tmp_path / "sweep" / "report.html").read_text()
     assert page.count("<svg") == 2
     assert "Learning curves" in page
@@ -45,6 +49,33 @@ def test_a_sweep_is_summed_up_with_its_best_run(verb, tiny, tmp_path):
     status, out, _ = verb("sweep", "sweep", "--metric", "seconds", "--minimise")
     fastest = min(jobs, key=lambda name: jobs[name]["seconds"])
     assert f"job {fastest} (" in out
+
+
+def test_a_job_that_fails_takes_neither_the_others_nor_the_summary_along(verb, tiny, tmp_path):
+    varied = ("task.tolerance=0.4,-1,0.3", "hydra.sweep.dir=sweep")
+    options = [option for option in tiny["ppo"] if not option.startswith("task.tolerance")]
+    status, out, err = verb("train", "--multirun", *options, "steps=64", *varied)
+    assert status == 1
+    assert "pliant: job 1 failed" in err
+    assert "Error executing job" not in err
+    assert "Traceback" not in err
+    assert re.search(r"│ 1 +│ -1 +│ failed", out)
+    assert "job 1: end 'reached': tolerance is -1; a finite number > 0 is needed" in out
+    summary = json.loads((tmp_path / "sweep" / "summary.json").read_text())
+    assert [bool(job["metrics"]) for job in summary] == [True, False, True]
+    assert [row["failure"][:14] for row in rows(tmp_path / "sweep")] == ["", "end 'reached':", ""]
+    status, out, err = verb("sweep", "sweep")
+    assert status == 0, err
+    assert "job 1: end 'reached'" in out
+    assert "Job 1: end &#x27;reached&#x27;" in (tmp_path / "sweep" / "report.html").read_text()
+
+
+def test_where_every_job_fails_the_reason_is_said(verb, tiny, tmp_path):
+    options = [option for option in tiny["ppo"] if not option.startswith("task.tolerance")]
+    status, _, err = verb("train", "--multirun", *options, "task.tolerance=-1,-2", "hydra.sweep.dir=sweep")
+    assert status == 1
+    assert "pliant: job 1 failed" in err
+    assert "Job 0 failed: end 'reached': tolerance is -1" in verb("sweep", "sweep")[2]
 
 
 @pytest.mark.slow
@@ -149,6 +180,50 @@ def test_what_is_judged_and_shown(tmp_path):
     assert "unfinished" in page
 
 
+def test_jobs_that_did_equally_well_are_not_called_the_best(tmp_path):
+    equal = [Job(str(k), {"rate": str(k)}, {"success_rate": rate}) for k, rate in enumerate((0.5, 1.0, 1.0))]
+    sweep = Sweep.of(tmp_path, equal, None, None)
+    assert sweep.best is None
+    assert sweep.verdict == "best success_rate: 1, equally in 2 jobs: 1, 2"
+    page = write_report(sweep).read_text()
+    assert "the thick one" not in page
+    assert Sweep.of(tmp_path, equal[:2], None, None).verdict == "best success_rate: 1, job 1 (rate=1)"
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_table_fits_its_terminal_and_names_what_does_not(width):
+    numbers = ("max_error_rad", "converged", "iterations", "rms_error_rad", "physics_seconds", "wall_seconds")
+    metrics = dict.fromkeys(numbers, 0.123456)
+    made = [Job(str(k), {"ilc.gain": f"0.{k}", "robot.preset": "0.2"}, metrics) for k in (1, 2)]
+    made.append(Job("3", {"ilc.gain": "0.3", "robot.preset": "0.6"}, {}, "it is too stiff for that"))
+    text = io.StringIO()
+    show_jobs(Console(file=text, width=width), "Sweep s", made, numbers)
+    lines = text.getvalue().splitlines()
+    left_out = [line for line in lines if line.startswith("too wide for this terminal: ")]
+    assert max(len(line) for line in lines if line not in left_out) <= width
+    assert "…" not in text.getvalue()
+    for name in numbers:
+        shown = all(word in text.getvalue() for word in label(name).split())
+        assert shown or name in left_out[0]
+    assert lines[-1] == "job 3: it is too stiff for that"
+    assert bool(left_out) == (width < 200)
+
+
+def test_settings_and_numbers_are_named_by_words_and_units():
+    assert label("max_error_rad") == "max error (rad)"
+    assert label("wall_seconds") == "wall (s)"
+    assert label("ilc.gain", ["ilc.gain", "robot.preset"]) == "gain"
+    assert label("a.k", ["a.k", "b.k"]) == "a.k"
+    assert label("steps") == "steps"
+    assert label("seconds") == "seconds"
+
+
+def test_a_job_that_did_not_learn_says_what_was_missing():
+    missed = Job("0", {}, {"converged": False, "detail": "after 30 trials the best error is 0.15 rad"})
+    assert missed.remark == "after 30 trials the best error is 0.15 rad"
+    assert Job("1", {}, {"converged": True, "detail": "trial 6"}).remark == ""
+
+
 def test_a_metric_that_none_has_is_refused(tmp_path):
     with pytest.raises(UnknownNameError, match="Did you mean 'reward_mean'"):
         Sweep.of(tmp_path, jobs(), "reward_meen", None)
@@ -177,6 +252,8 @@ def test_a_sweep_of_iterative_learning_is_summed_up_too(verb, tmp_path):
     status, out, err = verb("sweep", "s")
     assert status == 0, err
     assert "best max_error_rad" in out
+    assert "job 0: after 2 trials the best error is" in out
     page = (tmp_path / "s" / "report.html").read_text()
-    assert "iteration" in page
+    for words in ("iteration", "max error (rad)", "job 0: ilc.gain=0.3 robot.preset=0.2"):
+        assert words in page
     assert page.count("<svg") == 2

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import mujoco
 import numpy as np
 
 from pliant.controllers.checks import Array
@@ -36,7 +37,7 @@ class ArmRun:
 
 
 def arm_movement(
-    preset: float, equilibrium: Array, *, vertical: bool, damping: float, friction: float
+    preset: float, equilibrium: Array, *, vertical: bool, damping: float, friction: float, hard: bool = True
 ) -> OpenLoop:
     """The arm from rest at q = 0 in mode 6, both joints given the same equilibrium.
 
@@ -46,8 +47,13 @@ def arm_movement(
         vertical: hanging, or lying on its side.
         damping: viscous friction of the joints, N·m·s/rad.
         friction: dry friction of the joints, N·m.
+        hard: whether dry friction holds; else it has MuJoCo's default solver parameters, with which it creeps.
     """
-    robot = SimulatedRobot(arm2(preset=preset, vertical=vertical, damping=damping, friction=friction), PERIOD)
+    arm = arm2(preset=preset, vertical=vertical, damping=damping, friction=friction)
+    plain = mujoco.MjSpec().worldbody.add_joint()
+    for joint in () if hard else arm.spec.joints:
+        joint.solref_friction, joint.solimp_friction = plain.solref_friction, plain.solimp_friction
+    robot = SimulatedRobot(arm, PERIOD)
     rows = np.tile(robot.info.rest, (len(equilibrium), 1))
     for joint in JOINTS:
         rows[:, robot.info.command_names.index(f"{joint}/equilibrium")] = equilibrium

@@ -99,6 +99,7 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
     metrics: dict[str, Any] = {
         "converged": learned.reason == "converged",
         "reason": str(learned.reason),
+        "detail": learned.detail,
         "iterations": len(learned.history),
         "best_iteration": learned.best.iteration,
         "max_error_rad": learned.best.max_error,

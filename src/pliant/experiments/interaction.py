@@ -316,9 +316,9 @@ def _claims(metrics: dict[str, float]) -> tuple[Claim, ...]:
         ),
         Claim(
             "without the box: error, soft and stiff",
-            "the springs carry the weight",
+            "the springs carry the weight; dry friction holds the arm short of the goal (below 15 mm)",
             f"{mm['soft_free_error_m']:.1f} and {mm['stiff_free_error_m']:.1f} mm",
-            max(metrics["soft_free_error_m"], metrics["stiff_free_error_m"]) < _HELD,
+            max(metrics["soft_free_error_m"], metrics["stiff_free_error_m"]) < _REACHED,
         ),
     )
 

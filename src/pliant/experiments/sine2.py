@@ -1,5 +1,6 @@
 """A slow sine of the two-joint arm in a vertical plane, soft and stiff."""
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -125,6 +126,7 @@ class SineOfTheArm(Experiment):
             ]
         )
         amplitude = 0.5 * float(np.ptp(balance[:, j]))
+        least, most = self._reach(run, j)
         description = run.statics.joints[j].description
         assert description.pid is not None
         pid = description.pid
@@ -134,11 +136,34 @@ class SineOfTheArm(Experiment):
         return {
             "amplitude_rad": 0.5 * float(np.ptp(position)),
             "balance_amplitude_rad": amplitude,
-            "friction_band_rad": self.friction / float(stiffness),
+            "least_amplitude_rad": least,
+            "most_amplitude_rad": most,
             "delay_s": (late + math.pi) % (2.0 * math.pi) / self.frequency - math.pi / self.frequency,
             "estimated_delay_s": 0.5 * PERIOD + motor + drag / float(stiffness),
             "stiffness": float(stiffness),
         }
+
+    def _reach(self, run: ArmRun, j: int) -> tuple[float, float]:
+        """Smallest and largest amplitude of a joint, rad: where dry friction lets springs and weight rest.
+
+        At the turning points the friction of either joint may push either way. The motors' loop, a lag of
+        (D + kd)/kp, and their own dry friction take a little of what their equilibrium reaches.
+        """
+        description = run.statics.joints[j].description
+        assert description.pid is not None
+        motor, kp = description.motor, description.pid.kp
+        lag = self.frequency * (motor.damping + description.pid.kd) / kp
+        least = self.amplitude / math.hypot(1.0, lag) - motor.static_friction / kp
+        found = []
+        for reached, pick in ((least, min), (self.amplitude, max)):
+            ends = []
+            for way in (1.0, -1.0):
+                level = (way * reached,) * 2
+                balance = run.statics.rest(level, run.presets)
+                loads = self.friction * np.array(list(itertools.product((-1.0, 1.0), repeat=2)))
+                ends.append(pick(way * run.statics.rest(level, run.presets, balance, load)[j] for load in loads))
+            found.append(0.5 * float(sum(ends)))
+        return found[0], found[1]
 
     def _phase(self, turn: Array) -> float:
         """Phase of the fundamental of a period's samples, rad."""
@@ -155,16 +180,16 @@ def _balances(run: ArmRun, equilibrium: Array) -> Array:
 
 
 def _claims(setting: str, joint: str, found: dict[str, float]) -> list[Claim]:
-    amplitude, balance, band = (
-        found[name] for name in ("amplitude_rad", "balance_amplitude_rad", "friction_band_rad")
+    amplitude, balance, least, most = (
+        found[f"{name}amplitude_rad"] for name in ("", "balance_", "least_", "most_")
     )
     delay, estimate = found["delay_s"], found["estimated_delay_s"]
     return [
         Claim(
             f"amplitude, {joint} {setting}",
-            f"{balance:.4f} ± {band:.4f} rad (springs against gravity ± dry friction)",
+            f"{least:.4f} to {most:.4f} rad (springs against gravity, {balance:.4f} rad, with dry friction)",
             f"{amplitude:.4f} rad",
-            abs(amplitude - balance) <= band,
+            least <= amplitude <= most,
         ),
         Claim(
             f"delay behind the balance, {joint} {setting}",

@@ -61,16 +61,23 @@ class StaticArm:
         mujoco.mj_fullM(self._model, self._data, mass)
         return np.array(mass.diagonal()[self._dof])
 
-    def rest(self, equilibrium: ArrayLike, preset: ArrayLike, guess: ArrayLike | None = None) -> Array:
+    def rest(
+        self,
+        equilibrium: ArrayLike,
+        preset: ArrayLike,
+        guess: ArrayLike | None = None,
+        load: ArrayLike | None = None,
+    ) -> Array:
         """Angles at which the arm rests, without dry friction, (joints,), rad.
 
-        The q that solves Σᵢ τᵢ(q, θ1, θ2) + τ_gravity(q) = 0. Ideal motors (mode 3) stand at their references r;
-        in mode 6 the position loop yields to the spring, θᵢ = rᵢ − τᵢ/kp (not with integral action).
+        The q that solves Σᵢ τᵢ(q, θ1, θ2) + τ_gravity(q) + load = 0. Ideal motors (mode 3) stand at their
+        references r; in mode 6 the position loop yields to the spring, θᵢ = rᵢ − τᵢ/kp (not with integral action).
 
         Args:
             equilibrium: θeq, (joints,), rad.
             preset: stiffness preset, (joints,), rad (m for a pivot).
             guess: angles to start from, (joints,), rad; None: `equilibrium`.
+            load: further torque on the joints, (joints,), N·m, as dry friction puts on them; None: none.
 
         Raises:
             RobotError: no balance is found: the springs cannot hold the arm, or the guess is too far off.
@@ -80,6 +87,7 @@ class StaticArm:
         count = len(self._joints)
         references = self._references(equilibrium, preset)
         start = finite_array("guess", equilibrium if guess is None else guess, (count,))
+        further = finite_array("load", np.zeros(count) if load is None else load, (count,))
 
         def springs(position: Array, torques: Array) -> Array:
             """Torques of the springs on the link, (joints, 2), with the motors that `torques` leave behind."""
@@ -89,7 +97,7 @@ class StaticArm:
 
         def unbalance(unknown: Array) -> Array:
             position, torques = unknown[:count], unknown[count:].reshape(count, 2)
-            balance = torques.sum(axis=1) + self.gravity(position)
+            balance = torques.sum(axis=1) + self.gravity(position) + further
             return np.concatenate([balance, (springs(position, torques) - torques).ravel()])
 
         found = root(unbalance, np.concatenate([start, np.zeros(2 * count)]), tol=1e-12)

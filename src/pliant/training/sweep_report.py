@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pliant.errors import MissingExtraError, MissingFileError, unknown_name
 from pliant.report import COLOURS, Report, figure
-from pliant.training.sweeps import Job, varied
+from pliant.training.sweeps import Job, label, text, varied
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,8 +55,9 @@ class Sweep:
             raise MissingFileError(f"{folder} is not the folder of a sweep: it holds no jobs.")
         numbers = list(dict.fromkeys(name for job in jobs for name in _numbers(job)))
         if not numbers:
+            why = next((f" Job {job.name} failed: {job.failure}" for job in jobs if job.failure), "")
             raise MissingFileError(
-                f"none of the {len(jobs)} jobs in {folder} has a metrics.json with a number yet."
+                f"none of the {len(jobs)} jobs in {folder} has a metrics.json with a number yet.{why}"
             )
         chosen = metric or next((name for name in _BETTER if name in numbers), numbers[0])
         if chosen not in numbers:
@@ -70,9 +71,26 @@ class Sweep:
         return sorted(found, key=lambda job: -self.sign * float(job.metrics[self.metric]))
 
     @property
+    def leaders(self) -> list[Job]:
+        """The jobs with the best number, several where they are equal."""
+        return [job for job in self.judged if job.metrics[self.metric] == self.judged[0].metrics[self.metric]]
+
+    @property
     def best(self) -> Job | None:
-        """The best job, if any is finished."""
-        return next(iter(self.judged), None)
+        """The one job that is better than all others, if there is one."""
+        leaders = self.leaders
+        return leaders[0] if len(leaders) == 1 else None
+
+    @property
+    def verdict(self) -> str:
+        """Which job is the best, or how many are equally good; nothing if none is finished."""
+        leaders = self.leaders
+        if not leaders:
+            return ""
+        value = f"best {self.metric}: {text(leaders[0].metrics[self.metric])}"
+        if len(leaders) == 1:
+            return f"{value}, job {leaders[0].name} ({self.settings(leaders[0])})"
+        return f"{value}, equally in {len(leaders)} jobs: {', '.join(job.name for job in leaders)}"
 
     @property
     def varied(self) -> list[str]:
@@ -83,7 +101,8 @@ class Sweep:
     def numbers(self) -> list[str]:
         """The numbers to show: the one that counts, then others that differ from job to job."""
         names = dict.fromkeys(name for job in self.jobs for name in _numbers(job))
-        others = [n for n in names if n != self.metric and len({str(j.metrics.get(n)) for j in self.jobs}) > 1]
+        finished = [job for job in self.jobs if job.metrics]
+        others = [n for n in names if n != self.metric and len({str(j.metrics.get(n)) for j in finished}) > 1]
         return [self.metric, *others[:_SHOWN]]
 
     def settings(self, job: Job) -> str:
@@ -93,12 +112,9 @@ class Sweep:
 
 def write_report(sweep: Sweep) -> Path | None:
     """Write `report.html` into the sweep's folder; returns its path, or None without the extra `report`."""
-    best, finished = sweep.best, len(sweep.judged)
-    lead = f"{finished} of {len(sweep.jobs)} jobs have a result."
-    if best is not None:
-        lead += (
-            f" Best {sweep.metric}: {text(best.metrics[sweep.metric])}, job {best.name} ({sweep.settings(best)})."
-        )
+    lead = f"{len(sweep.judged)} of {len(sweep.jobs)} jobs have a result."
+    if sweep.verdict:
+        lead += f" {sweep.verdict[0].upper()}{sweep.verdict[1:]}."
     report = Report(f"Sweep {sweep.folder.name}", lead)
     try:
         if len(sweep.judged) > 1 and sweep.varied:
@@ -114,18 +130,17 @@ def write_report(sweep: Sweep) -> Path | None:
     report.heading("Jobs, the best first")
     unfinished = [job for job in sweep.jobs if job not in sweep.judged]
     rows = [_row(sweep, job) for job in (*sweep.judged, *unfinished)]
-    report.table(("job", *sweep.varied, *sweep.numbers), rows)
+    settings = [label(name, sweep.varied) for name in sweep.varied]
+    report.table(("job", *settings, *map(label, sweep.numbers)), rows)
+    for job in sweep.jobs:
+        if job.remark:
+            report.text(f"Job {job.name}: {job.remark}")
     return report.save(sweep.folder / "report.html")
-
-
-def text(value: Any) -> str:
-    """Return a number with four digits, anything else as it is."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _row(sweep: Sweep, job: Job) -> tuple[object, ...]:
     settings = (job.overrides.get(name, "") for name in sweep.varied)
-    numbers = (job.metrics.get(name, "–" if job.metrics else "unfinished") for name in sweep.numbers)
+    numbers = (job.metrics.get(name, job.state) for name in sweep.numbers)
     return (job.name, *settings, *numbers)
 
 
@@ -156,22 +171,22 @@ def _parallel_coordinates(report: Report, sweep: Sweep) -> None:
             _, labels = _heights([job.overrides.get(name, "") for job in jobs])
             _label_axis(ax, column, labels)
         _label_axis(ax, len(names) - 1, [(0.0, text(float(values.min()))), (1.0, text(float(values.max())))])
-        ax.set_xticks(range(len(names)), [name.replace(".", "\n.") for name in names])
+        ax.set_xticks(range(len(names)), [label(name, sweep.varied) for name in names])
         ax.set(yticks=[], ylim=(-0.08, 1.08), xlim=(-0.2, len(names) - 0.6))
         ax.grid(visible=False)
         ax.spines["left"].set_visible(False)
         report.figure(
             drawing,
-            f"Every line is a job, from what was set to the {sweep.metric} it gave; the darker the better, the "
-            "thick one is the best.",
+            f"Every line is a job, from what was set to the {label(sweep.metric)} it gave; the darker the better"
+            f"{', the thick one is the best' if sweep.best else ''}.",
         )
 
 
 def _label_axis(ax: "Axes", at: int, labels: Sequence[tuple[float, str]]) -> None:
     ax.axvline(at, color="black", linewidth=0.8)
     box = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1.0}
-    for height, label in labels:
-        ax.annotate(label, (at, height), (4, 0), textcoords="offset points", fontsize=8, va="center", bbox=box)
+    for height, words in labels:
+        ax.annotate(words, (at, height), (4, 0), textcoords="offset points", fontsize=8, va="center", bbox=box)
 
 
 def _heights(settings: Sequence[str]) -> tuple[NDArray[np.float64], list[tuple[float, str]]]:
@@ -205,15 +220,23 @@ def _curve(job: Job, metric: str) -> tuple[str, str, Sequence[float], Sequence[f
     for name, values in job.metrics.items():
         if name.endswith("_per_iteration") and isinstance(values, list):
             points = [math.nan if value is None else float(value) for value in values]
-            return "iteration", name.removesuffix("_per_iteration"), range(1, len(points) + 1), points
+            shown = name.removesuffix("_per_iteration")
+            shown = metric if metric.startswith(f"{shown}_") else shown  # with its unit
+            return "iteration", shown, range(1, len(points) + 1), points
     return None
 
 
 def _learning_curves(report: Report, sweep: Sweep, curves: Sequence[tuple[Job, str, str, Any, Any]]) -> None:
+    named = len(curves) <= len(COLOURS)
     with figure(height=3.6) as (drawing, axes):
         (ax,) = axes.flat
-        for job, across, up, x, y in reversed(curves):
+        for k, (job, across, up, x, y) in enumerate(curves):
             top = job is sweep.best
-            ax.plot(x, y, color=COLOURS[1] if top else COLOURS[0], alpha=1.0 if top else 0.35)
-            ax.set(xlabel=across, ylabel=up)
-        report.figure(drawing, "The learning curve of every job; the best one stands out.")
+            colour = COLOURS[k] if named else COLOURS[1] if top else COLOURS[0]
+            style = {"linewidth": 2.4 if top else 1.2, "alpha": 1.0 if top or named else 0.35, "zorder": 3 - top}
+            ax.plot(x, y, color=colour, label=f"job {job.name}: {sweep.settings(job)}", **style)
+            ax.set(xlabel=across, ylabel=label(up))
+        if named:
+            drawing.legend(loc="outside lower center", fontsize=8)
+        caption = "The learning curve of every job"
+        report.figure(drawing, f"{caption}; the thick one is the best." if sweep.best else f"{caption}.")

@@ -5,13 +5,20 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
+from pliant.command_line import FAILURE
 from pliant.errors import FileFormatError, require_extra
 from pliant.files import write_bytes, write_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_UNITS = {"rad": "rad", "seconds": "s", "m": "m", "N": "N"}
+"""How the last word of a number's name says its unit."""
 
 
 class Job(NamedTuple):
@@ -22,6 +29,20 @@ class Job(NamedTuple):
     """What was asked of it."""
     metrics: dict[str, Any]
     """What came of it; empty if it failed."""
+    failure: str = ""
+    """Why it failed."""
+
+    @property
+    def state(self) -> str:
+        """Word for a number that it does not have."""
+        return "–" if self.metrics else "failed" if self.failure else "unfinished"
+
+    @property
+    def remark(self) -> str:
+        """Why it failed, or did not reach what it was to learn; else nothing."""
+        if self.failure:
+            return self.failure
+        return str(self.metrics.get("detail", "")) if self.metrics.get("converged") is False else ""
 
 
 def collect(folder: Path) -> list[Job]:
@@ -29,21 +50,85 @@ def collect(folder: Path) -> list[Job]:
     found = []
     jobs = [path for path in folder.iterdir() if (path / ".hydra" / "overrides.yaml").is_file()]
     for job in sorted(jobs, key=lambda path: (len(path.name), path.name)):
-        metrics = job / "metrics.json"
         try:
             overrides: Any = OmegaConf.to_container(OmegaConf.load(job / ".hydra" / "overrides.yaml"))
-            numbers = dict(json.loads(metrics.read_text("utf-8"))) if metrics.is_file() else {}
+            numbers, failure = _read(job / "metrics.json"), str(_read(job / FAILURE).get("error", ""))
         except Exception as error:  # YAML and OmegaConf fail in ways of their own
             raise FileFormatError(f"the job {job} cannot be read: {' '.join(str(error).split())}.") from error
         pairs = {key: value for key, _, value in (str(override).partition("=") for override in overrides)}
-        found.append(Job(job.name, pairs, numbers))
+        found.append(Job(job.name, pairs, numbers, failure))
     return found
+
+
+def _read(file: Path) -> dict[str, Any]:
+    return dict(json.loads(file.read_text("utf-8"))) if file.is_file() else {}
 
 
 def varied(jobs: Sequence[Job]) -> list[str]:
     """Return the settings that differ from job to job; all of them if none does."""
     names = list(dict.fromkeys(name for job in jobs for name in job.overrides))
     return [name for name in names if len({job.overrides.get(name) for job in jobs}) > 1] or names
+
+
+def label(name: str, among: Sequence[str] = ()) -> str:
+    """A setting or number as a table or an axis names it: `max_error_rad` is max error (rad).
+
+    A setting goes by the last part of its name, unless another one of `among` ends likewise.
+    """
+    last = name.rpartition(".")[2]
+    short = name if sum(other.rpartition(".")[2] == last for other in among) > 1 else last
+    *words, unit = short.split("_")
+    return " ".join([*words, f"({_UNITS[unit]})"] if words and unit in _UNITS else [*words, unit])
+
+
+def text(value: Any) -> str:
+    """Return a number with four digits, anything else as it is."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def show_jobs(
+    console: "Console", title: str, jobs: Sequence[Job], names: Sequence[str], best: Job | None = None
+) -> None:
+    """Print jobs as a table, and below it why those that failed did.
+
+    Args:
+        console: where; numbers that it is too narrow for are left out, and named.
+        title: of the table.
+        jobs: its rows.
+        names: of numbers, beside what was varied, the most important first.
+        best: stands out.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    settings = varied(jobs)
+    columns = [["job", *(job.name for job in jobs)]]
+    columns += [[label(name, settings), *(job.overrides.get(name, "") for job in jobs)] for name in settings]
+    room, left_out = console.width - 1 - sum(map(_width, columns)), []
+    for name in names:
+        column = [label(name), *(text(job.metrics.get(name, job.state)) for job in jobs)]
+        room -= _width(column)
+        if room >= 0:
+            columns.append(column)
+        else:
+            left_out.append(name)
+    table = Table(title=title)
+    for column in columns:
+        table.add_column(column[0], overflow="fold", min_width=min(_width(column) - 3, console.width // 2))
+    for job, *cells in zip(jobs, *(column[1:] for column in columns), strict=True):
+        table.add_row(*cells, style="bold green" if job is best else None)
+    console.print(table)
+    if left_out:
+        console.print(Text(f"too wide for this terminal: {', '.join(left_out)}"), soft_wrap=True)
+    for job in jobs:
+        if job.remark:
+            console.print(Text(f"job {job.name}: {job.remark}"), soft_wrap=True)
+
+
+def _width(column: Sequence[str]) -> int:
+    """Characters of a table that a column needs, its heading broken between words."""
+    heading, *cells = column
+    return 3 + max(len(word) for word in (*heading.split(), *cells))
 
 
 class SweepSummary(Callback):
@@ -59,20 +144,13 @@ class SweepSummary(Callback):
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         """Write and print the table."""
         from rich.console import Console
-        from rich.table import Table
 
         folder = Path(config.hydra.sweep.dir)
         jobs = collect(folder)
-        names = ["job", *varied(jobs), *self._columns]
-        rows = [{"job": job.name, **job.metrics, **job.overrides} for job in jobs]
-        table = Table(title=f"Sweep {folder}")
-        for name in names:
-            table.add_column(name, overflow="fold")  # whole names, however narrow the terminal
-        for row in rows:
-            table.add_row(*(_text(row.get(name, "failed")) for name in names))
-        Console().print(table)
+        show_jobs(Console(), f"Sweep {folder}", jobs, self._columns)
+        rows = [{"job": job.name, **job.metrics, **job.overrides, "failure": job.failure} for job in jobs]
         write_json(folder / "summary.json", [job._asdict() for job in jobs])
-        write_bytes(folder / "summary.csv", _csv(names, rows))
+        write_bytes(folder / "summary.csv", _csv(["job", *varied(jobs), *self._columns, "failure"], rows))
         searched = "optuna" in str(config.hydra.sweeper._target_)  # whose trials may fail
         if not searched and not all(job.metrics for job in jobs):
             raise SystemExit(1)
@@ -101,10 +179,6 @@ class ResumableSearch(Callback):
                 sweeper.sampler.seed = int(sweeper.sampler.seed) + done
             subdir = f"start{starts + 1}_${{hydra.job.num}}"
             config.hydra.overrides.hydra.append(f"hydra.sweep.subdir={subdir}")
-
-
-def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _csv(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:

@@ -134,7 +134,7 @@ def test_shutdown_sets_the_torque_limit_to_zero_and_writing_it_brings_the_torque
     loaded.write(1, "goal_position", 700)
     loaded.advance(1.0)
     loaded.bus.servos[0].overload()
-    loaded.advance(3.0)
+    loaded.advance(8.0)
     assert loaded.read(1, "torque_limit") == 0
     assert loaded.send(1, 0x01)[0].error == OVERLOAD
     assert abs(loaded.read(1, "present_position") - 512) < 20

@@ -1,10 +1,11 @@
 """Many robots against one: states, commands in force and pictures, beyond what environments show."""
 
+import mujoco
 import numpy as np
 import pytest
 from tests.envs.simulation.robots import six_axis
 
-from pliant.actuators import CompliantJoint
+from pliant.actuators import CallbackOwnershipError, CompliantJoint
 from pliant.envs import SimulatedRobot
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.vector import SimulatedRobots
@@ -40,6 +41,14 @@ def test_what_is_read_under_delays_is_what_one_robot_reads(delay, joint_delay):
             motion = alone.rollout(commands[:, i])
         assert readings[:, i].tobytes() == motion.signals.tobytes()
         assert in_force[:, i].tobytes() == motion.command.tobytes()
+
+
+def test_without_their_callbacks_robots_go_no_further():
+    robots = SimulatedRobots(SimulatedRobot(rig1(), 0.02), 2)
+    run(robots, 2, [0, 0], [])
+    mujoco.mj_resetCallbacks()
+    with pytest.raises(CallbackOwnershipError, match="joint joint would have no torque"):
+        robots.send(np.arange(2), np.full((2, 2), 0.3), np.zeros((2, len(robots.info.signals))))
 
 
 def test_robots_that_are_not_sent_to_stay_as_they_are():

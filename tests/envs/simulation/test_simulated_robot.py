@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from pliant.actuators import CompliantJoint, uninstall
+from pliant.actuators import CallbackOwnershipError, CompliantJoint, install, uninstall
 from pliant.actuators.layout import DRIVE_AT, LAW_AT
 from pliant.envs.models.arm2 import arm2, arm2_joints
 from pliant.envs.models.rig1 import rig1
@@ -215,6 +215,18 @@ def test_callbacks_that_were_removed_are_put_back_by_a_reset(rig):
     uninstall()
     robot.reset()
     assert_equal(step_through(robot, commands), expected)
+
+
+def test_without_its_callbacks_a_robot_goes_no_further_and_says_why(rig):
+    robot = rig()
+    robot.send([0.5, 0.5])
+    before = robot.get_state()
+    mujoco.mj_resetCallbacks()
+    with pytest.raises(CallbackOwnershipError, match=r"joint joint would have no torque.*reset the robot"):
+        robot.send([0.5, 0.5])
+    install()
+    assert robot.get_state().integration.tobytes() == before.integration.tobytes()
+    robot.send([0.5, 0.5])
 
 
 @pytest.mark.parametrize(("position", "error"), [([0.1], ShapeError), ([0.1, np.nan], OutOfBoundsError)])
