@@ -6,6 +6,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from pliant import command_line
+from pliant.actuators.bam import friction_model
 from pliant.controllers.identification import SOURCE, HeldOut, identify, leave_one_gain_out
 from pliant.controllers.pendulum_bench import load_recordings
 from pliant.errors import ConfigurationError
@@ -19,6 +20,7 @@ def job(config: DictConfig) -> dict[str, Any]:
     folder = command_line.run_folder()
     recordings = load_recordings(config.recordings)
     console.print(f"{len(recordings)} recordings of servo {recordings[0].servo}; identifying {config.model} …")
+    friction_model(str(config.model))  # an unknown one is refused before any work
     gains = {recording.p_gain for recording in recordings}
     if config.leave_one_gain_out and len(gains) < 2:
         raise ConfigurationError(
