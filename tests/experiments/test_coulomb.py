@@ -4,8 +4,9 @@ import mujoco
 import numpy as np
 import pytest
 
-from pliant.actuators import compile_model
+from pliant.actuators import compile_model, compliant_joints
 from pliant.envs.models.arm2 import arm2, arm2_joints
+from pliant.envs.simulation.resting import put_at_rest
 from pliant.errors import ConfigurationError
 from pliant.experiments.coulomb import CoulombArm
 from pliant.experiments.statics import StaticArm
@@ -31,8 +32,8 @@ def references(equilibrium):
 def simulated(model, equilibrium, duration):
     """Link angles every 10 ms, from where the Coulomb arm starts: motors at their first references."""
     data = mujoco.MjData(model)
-    for motor, preset in enumerate((PRESET, -PRESET, PRESET, -PRESET)):
-        data.act[4 * motor] = data.act[4 * motor + 2] = preset
+    data.ctrl[:] = [equilibrium(0.0), PRESET] * 2
+    put_at_rest(model, data, compliant_joints(model))
     step, angles = model.opt.timestep, [data.qpos.copy()]
     for k in range(round(duration / step)):
         data.ctrl[:] = [equilibrium((k + 0.5) * step), PRESET] * 2

@@ -27,8 +27,8 @@ _Inputs = Callable[[float], tuple[Array, Array]]
 class CoulombArm:
     """Two links in a plane without gravity, each joint with springs between two motors in mode 6.
 
-    The state is q (2), q̇ (2), θ (4), θ̇ (4) and the anchors of the motors' bristles (4), rad and rad/s; the two
-    motors of the first joint go before those of the second.
+    The state is q (2), q̇ (2), θ (4), θ̇ (4), the anchors of the motors' bristles (4) and their smoothed references
+    (4), rad and rad/s; the two motors of the first joint go before those of the second.
 
     Args:
         model: of the arm; its dry friction is that of this one, its solver has no part in it.
@@ -40,9 +40,11 @@ class CoulombArm:
     def __init__(self, model: mujoco.MjModel) -> None:
         joints = compliant_joints(model)
         descriptions = [joint.description for joint in joints]
-        gains = [d.pid for d in descriptions if d.pid is not None]
+        gains = [d.pid for d in descriptions if d.pid is not None and d.pid.derivative_filter > 0.0]
         if len(joints) != 2 or len(gains) != 2 or any(d.mode.value != 6 or d.motors != 2 for d in descriptions):
-            raise ConfigurationError("CoulombArm: two joints of two motors with a PID, in mode 6, are needed.")
+            raise ConfigurationError(
+                "CoulombArm: two joints of two motors in mode 6 with a PID and its derivative filter are needed."
+            )
         self._laws = [description.law for description in descriptions]
         self._motors = [description.motor for description in descriptions for _ in range(2)]
         self._gains = [pid for pid in gains for _ in range(2)]
@@ -69,7 +71,7 @@ class CoulombArm:
             RobotError: the integration fails.
         """
         first = np.asarray(reference(breaks[0]), np.float64)
-        state, found = np.concatenate([np.zeros(4), first, np.zeros(4), first]), []
+        state, found = np.concatenate([np.zeros(4), first, np.zeros(4), first, first]), []
         for begin, end in itertools.pairwise(breaks):
             edge = _ROUNDING * (end - begin)  # so that neither end belongs to the interval beyond it
 
@@ -145,8 +147,8 @@ class CoulombArm:
         raise RobotError("CoulombArm: no joint can stick or slip.")
 
     def _rates(self, x: Array, reference: Array, push: Array, slip: Array) -> tuple[Array, Array]:
-        """Time derivative of the state, (16,), and the friction that holds stuck joints, (2,), N·m."""
-        q, dq, theta, speed, anchor = x[:2], x[2:4], x[4:8], x[8:12], x[12:]
+        """Time derivative of the state, (20,), and the friction that holds stuck joints, (2,), N·m."""
+        q, dq, theta, speed, anchor, smoothed = x[:2], x[2:4], x[4:8], x[8:12], x[12:16], x[16:]
         springs = np.array([law.torques(q[j], *theta[2 * j : 2 * j + 2]) for j, law in enumerate(self._laws)])
         mass, coriolis = self._mass(q[1], dq)
         load = springs.sum(axis=1) - self._damping * dq - coriolis + push - self._friction * slip
@@ -154,9 +156,11 @@ class CoulombArm:
         acceleration, held = np.zeros(2), np.zeros(2)
         acceleration[free] = np.linalg.solve(mass[np.ix_(free, free)], load[free])
         held[stuck] = (mass @ acceleration - load)[stuck]
-        rates = np.concatenate([np.where(slip, dq, 0.0), acceleration, speed, np.zeros(8)])
+        rates = np.concatenate([np.where(slip, dq, 0.0), acceleration, speed, np.zeros(12)])
         for k, (motor, gains) in enumerate(zip(self._motors, self._gains, strict=True)):
-            torque = gains.kp * (reference[k] - theta[k]) - gains.kd * speed[k]
+            wanted = (reference[k] - smoothed[k]) / gains.derivative_filter
+            slower = gains.derivative_weight * wanted - speed[k]
+            torque = gains.kp * (reference[k] - theta[k]) + gains.kd * slower
             bristle = motor.bristle_stiffness * (theta[k] - anchor[k])
             friction = min(max(bristle, -motor.static_friction), motor.static_friction)
             force = min(max(torque, -motor.torque_limit), motor.torque_limit)
@@ -165,6 +169,7 @@ class CoulombArm:
             rates[8 + k] = 0.0 if at_limit else net / motor.inertia
             slipping = abs(bristle) >= motor.static_friction and bristle * speed[k] >= 0.0
             rates[12 + k] = speed[k] if slipping else 0.0
+            rates[16 + k] = wanted
         return rates, held
 
 

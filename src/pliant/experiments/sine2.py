@@ -147,12 +147,12 @@ class SineOfTheArm(Experiment):
         """Smallest and largest amplitude of a joint, rad: where dry friction lets springs and weight rest.
 
         At the turning points the friction of either joint may push either way. The motors' loop, a lag of
-        (D + kd)/kp, and their own dry friction take a little of what their equilibrium reaches.
+        (D + (1 − c)·kd)/kp, and their own dry friction take a little of what their equilibrium reaches.
         """
         description = run.statics.joints[j].description
         assert description.pid is not None
-        motor, kp = description.motor, description.pid.kp
-        lag = self.frequency * (motor.damping + description.pid.kd) / kp
+        motor, pid, kp = description.motor, description.pid, description.pid.kp
+        lag = self.frequency * (motor.damping + (1.0 - pid.derivative_weight) * pid.kd) / kp
         least = self.amplitude / math.hypot(1.0, lag) - motor.static_friction / kp
         found = []
         for reached, pick in ((least, min), (self.amplitude, max)):

@@ -29,7 +29,7 @@ class StepsOfTheArm(Experiment):
 
     Without gravity the springs balance each other, for unequal ones not at θeq, and dry friction holds the link
     somewhere near: where, an independent integration with Coulomb friction says (`CoulombArm`). How fast it gets
-    there is the motor's matter as much as the spring's: the position loop lags by about (D + kd)/kp.
+    there is the motor's matter as much as the spring's: the position loop lags by about D/kp.
     """
 
     title: ClassVar[str] = "Steps of the two-joint arm"

@@ -10,6 +10,7 @@ import pytest
 from tests.envs.simulation.robots import ROBOTS, TOOL_MASS, six_axis
 
 from pliant.actuators import load_model, save_model
+from pliant.actuators.layout import LARGEST_STEP
 from pliant.envs import Sensing, SimulatedRobot
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.randomisation import Randomisation, Uniform
@@ -195,7 +196,10 @@ def test_a_saved_model_moves_alike(name, tmp_path):
     loaded = load_model(tmp_path / "robot.xml")
     ours = SimulatedRobot(model, PERIOD).model
     assert (loaded.nu, loaded.na, loaded.nq) == (ours.nu, ours.na, ours.nq)
-    assert np.allclose(loaded.actuator_user, ours.actuator_user, rtol=1e-5)
+    found = np.arange(ours.nuser_actuator) == LARGEST_STEP  # by a search, which other digits of the masses lead on
+    rows, expected = loaded.actuator_user, ours.actuator_user
+    assert np.allclose(rows[:, ~found], expected[:, ~found], rtol=1e-5)
+    assert np.allclose(rows[:, found], expected[:, found], rtol=1e-3)
 
 
 @every
