@@ -101,7 +101,7 @@ def files(tmp_path_factory):
     from pliant.envs.description import describe
 
     folder = tmp_path_factory.mktemp("files")
-    (folder / "here.zip").write_bytes(b"")
+    (folder / "here.onnx").write_bytes(b"")
     info = describe("arm2").simulated().info
     motion = sample(MinimumJerk([0.0, 0.0], [0.1, 0.1], 1.0), info.period)
     rows = [[*position, 0.2, 0.2] for position in motion.position]

@@ -152,7 +152,7 @@ class SweepSummary(Callback):
         write_json(folder / "summary.json", [job._asdict() for job in jobs])
         write_bytes(folder / "summary.csv", _csv(["job", *varied(jobs), *self._columns, "failure"], rows))
         searched = "optuna" in str(config.hydra.sweeper._target_)  # whose trials may fail
-        if not searched and not all(job.metrics for job in jobs):
+        if not searched and any(job.failure or not job.metrics for job in jobs):
             raise SystemExit(1)
 
 
