@@ -197,5 +197,6 @@ def test_no_setting_takes_what_it_may_not_be(verb, choices, attempt):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("verb", "choices"), CASES)
-def test_no_setting_takes_any_of_the_values(verb, choices, attempt):
-    assert check(verb, choices, attempt, lambda k, j: True)
+def test_no_setting_takes_what_it_may_not_be_in_more_cases(verb, choices, attempt):
+    """A larger part; `lambda k, j: True` tries everything and takes half an hour."""
+    assert check(verb, choices, attempt, lambda k, j: (3 * k + j) % 10 == 1)
