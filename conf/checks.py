@@ -161,11 +161,17 @@ def _checked(key: str, value: Any, usual: Any) -> Iterator[tuple[str, Any]]:
     if _within(key, _FREE) and not (isinstance(value, Mapping) and isinstance(usual, Mapping)):
         if isinstance(value, bool) and _number(usual):
             raise _wrong(key, value, "a number")
-        _all_numbers(key, value)
+        _all_numbers(key, value, finite=_within(key, ("robot.machine",)))
     elif isinstance(usual, Mapping):
         yield from _checked_node(key, value, usual)
     elif isinstance(value, Mapping):
-        if (usual is not None and not _built(key)) or isinstance(usual, bool | str) or _single(key, usual):
+        plain = _number(usual) and key.startswith("algo.") and "_target_" not in value
+        if (
+            (usual is not None and not _built(key))
+            or isinstance(usual, bool | str)
+            or _single(key, usual)
+            or plain
+        ):
             raise _wrong(key, value, _kind(usual))
         _all_numbers(key, value)
     elif isinstance(value, list):
@@ -268,16 +274,18 @@ def _check_automatic(where: str, value: str) -> None:
         raise _wrong(where, value, "a number, auto or auto_0.1")
 
 
-def _all_numbers(key: str, value: Any) -> None:
-    """Raise where a number in nested settings is nan."""
+def _all_numbers(key: str, value: Any, *, finite: bool = False) -> None:
+    """Raise where a number in nested settings is nan, or infinite where it may not be."""
     if isinstance(value, Mapping):
         for name, entry in value.items():
-            _all_numbers(f"{key}.{name}", entry)
+            _all_numbers(f"{key}.{name}", entry, finite=finite)
     elif isinstance(value, list):
         for k, entry in enumerate(value):
-            _all_numbers(f"{key}[{k}]", entry)
+            _all_numbers(f"{key}[{k}]", entry, finite=finite)
     elif isinstance(value, float) and math.isnan(value):
         raise OutOfBoundsError(f"{key} is not a number (nan).")
+    elif finite and isinstance(value, float) and math.isinf(value):
+        raise OutOfBoundsError(f"{key} is {value}; a finite value is needed.")
 
 
 def _built(key: str) -> bool:
