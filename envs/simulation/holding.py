@@ -148,6 +148,7 @@ def slow_commands(robot: CompiledRobot, motion: Motion, columns: Sequence[int]) 
     poses = min(max(round(motion.time[-1] / _APART), 1), _MOST) + 1
     rows = np.unique(np.linspace(0, len(motion.time) - 1, poses).round().astype(int))
     acceleration = np.gradient(motion.velocity, motion.period, axis=0)
+    acceleration[~motion.velocity.any(axis=1)] = 0.0  # friction does not yet act on what stands
     lifts = []
     for k in rows:
         loads = moving_loads(robot, motion.position[k], motion.velocity[k], acceleration[k])

@@ -47,6 +47,7 @@ def sine(t):
 
 @pytest.mark.parametrize("backend", ["native", "python"])
 def test_installing_and_removing_leaves_nothing_behind(backend):
+    uninstall()  # what a test elsewhere left
     assert current_backend() is None
     assert install(backend) is Backend(backend) is current_backend()
     assert all(_address(name) for name in SETTERS)

@@ -125,8 +125,8 @@ def test_a_motion_is_learned_and_played_on_the_bus(folder, verb):
     small = ("robustness.robots=0", "report.pictures=false", "hydra.run.dir=lift")
     status, _, err = verb("ilc", "robot=leg.yaml", *lift, *small)
     assert status == 0, err
-    played = ("feedforward=lift", "run.settle=0.5", "hydra.run.dir=out")
-    status, _, err = verb("deploy", *played, "hardware=emulated", "hardware.gap=null")
+    played = ("feedforward=lift", "run.settle=0.5")
+    status, _, err = verb("deploy", *played, "hardware=emulated", "hardware.gap=null", "hydra.run.dir=out")
     assert status == 0, err
     numbers = json.loads((folder / "out/metrics.json").read_text())
     assert numbers["completed"]
@@ -150,8 +150,8 @@ def test_a_policy_is_trained_and_played_on_the_bus(folder, verb, pliant):
     quiet = ("evaluation.episodes=2", "logging.to=[csv]", "report.write=false", "physics_threads=1")
     status, _, err = verb("train", "robot=leg.yaml", "task=reach", *quick, *quiet, "hydra.run.dir=run")
     assert status == 0, err
-    deploy = ("hardware=emulated", "episodes=1", "run.settle=0.1", "hydra.run.dir=out")
-    status, _, err = verb("deploy", "policy=run", *deploy)
+    deploy = ("hardware=emulated", "episodes=1", "run.settle=0.1")
+    status, _, err = verb("deploy", "policy=run", *deploy, "hydra.run.dir=out")
     assert status == 0, err
     assert json.loads((folder / "out/metrics.json").read_text())["completed"]
     status, _, err = verb("deploy", "policy=run", *deploy, "robot.machine.encoders=null")
