@@ -65,7 +65,7 @@ def _named(word: str) -> str:
         return f"robot={word}"
     if word in gymnasium.registry:
         return f"environment={word}"
-    if (Path(word) / "policy.zip").is_file() or (Path(word) / "checkpoints").is_dir():
+    if (Path(word) / "policy.onnx").is_file() or (Path(word) / "checkpoints").is_dir():
         raise ConfigurationError(f"{word} is a run of pliant train; watch its policy with: pliant play {word}")
     if Path(word).exists():
         return f"feedforward='{word}'"

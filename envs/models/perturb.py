@@ -8,11 +8,12 @@ import numpy as np
 
 from pliant.actuators import JointOnModel, Parameter
 from pliant.actuators.layout import DRIVE_AT, LAW_AT
+from pliant.actuators.pid import PID_PARAMETERS
 from pliant.envs.models.robot_model import RobotModel
 from pliant.errors import check_bounds
 from pliant.hardware.robot import Array
 
-_CHOSEN = ("kp", "ki", "kd", "integral_limit")
+_CHOSEN = tuple(parameter.name for parameter in PID_PARAMETERS)
 """Parameters of a drive that are set and not built, so that they are the same on every robot."""
 
 

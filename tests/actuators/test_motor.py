@@ -1,5 +1,6 @@
 """One motor: friction that only dissipates, limits that hold, feedback that no step size destabilises."""
 
+import inspect
 import math
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pliant.actuators import PID, Motor, Pivot
+from pliant.actuators.drives.motor_pid import motor_pid
 from pliant.actuators.motor import (
     dragged_anchor,
     friction_torque,
@@ -270,6 +272,52 @@ class TestIntegral:
             integral = integral_step(integral, 0.5 - state[0], 1e-3, 500.0, 2.0)
             state = motor_step(*state, 1.0, 0.5, 125.0, 4.5, integral, 1e-3, *values)
         assert state[0] == pytest.approx(0.5, abs=1e-6)
+
+
+class TestDerivative:
+    """The loop with the derivative of the error, smoothed or not, and with that of the measured angle."""
+
+    @staticmethod
+    def follow(reference, duration, step=2e-5, **pid):
+        """Angles of the default motor without friction and limits behind its loop, one a step."""
+        values = {**vars(Motor(static_friction=0.0, torque_limit=1e4, speed_limit=1e3)), **vars(PID(**pid))}
+        drive = motor_pid(**values)
+        known = {**drive.parameters, "load": 0.0, "step": step}
+        names = list(inspect.signature(motor_pid.step).parameters)
+        state, angles = drive.resting(0.0, reference(0.0)), []
+        for k in range(round(duration / step)):
+            known |= dict(zip(motor_pid.state, state, strict=True)) | {"target": reference((k + 0.5) * step)}
+            state = motor_pid.step(*(known[name] for name in names))
+            angles.append(state[0])
+        return np.array(angles), step * (1 + np.arange(len(angles)))
+
+    @pytest.mark.parametrize(
+        ("pid", "lag"),
+        [
+            ({}, 0.2698 / 125.0),
+            ({"derivative_filter": 0.0}, 0.2698 / 125.0),
+            ({"derivative_weight": 0.0}, (0.2698 + 4.5) / 125.0),
+        ],
+    )
+    def test_its_lag_on_a_ramp(self, pid, lag):
+        angles, times = self.follow(lambda t: t, 0.5, **pid)
+        assert times[-1] - angles[-1] == pytest.approx(lag, rel=1e-3)
+
+    @pytest.mark.parametrize(
+        ("pid", "gain", "phase"),
+        [
+            ({}, 1.08, -12.0),
+            ({"derivative_filter": 0.0}, 1.04, -9.0),
+            ({"derivative_weight": 0.0}, 0.62, -63.0),
+        ],
+    )
+    def test_its_gain_and_phase_at_6_hz(self, pid, gain, phase):
+        omega = 2 * math.pi * 6.0
+        angles, times = self.follow(lambda t: math.sin(omega * t), 1.0, **pid)
+        late = times > 1.0 - 2 / 6.0  # two periods, the transient over
+        answer = 2j * np.mean(angles[late] * np.exp(-1j * omega * times[late]))
+        assert abs(answer) == pytest.approx(gain, abs=0.01)
+        assert np.degrees(np.angle(answer)) == pytest.approx(phase, abs=1.0)
 
 
 class TestPivot:

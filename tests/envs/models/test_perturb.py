@@ -134,10 +134,12 @@ def scales(robot, spring, motor, seed=0):
 def test_every_parameter_of_springs_and_motors_varies_and_gains_do_not():
     for changed in scales(SimulatedRobot(arm2()), 0.1, 0.2):
         springs = [changed.pop(name) for name in ("k1", "a1", "k2", "a2", "max_deflection")]
-        gains = [changed.pop(name) for name in ("kp", "kd", "integral_limit")]
+        gains = [
+            changed.pop(name) for name in ("kp", "kd", "integral_limit", "derivative_weight", "derivative_filter")
+        ]
         assert (np.abs(np.subtract(springs, 1.0)) <= 0.1).all()
         assert len(set(springs)) == 5
-        assert gains == [1.0] * 3
+        assert gains == [1.0] * 5
         motors = list(changed.values())
         assert len(set(motors)) == len(motors) >= 5
         assert 0.01 < np.abs(np.subtract(motors, 1.0)).max() <= 0.2
