@@ -54,8 +54,8 @@ def write_report(
         page.text(
             "Where a pendulum sticks is nearly chance: fits that explain the recordings equally well (within "
             "their joint 95 % region) differ at a gain they have not seen. The band spans them all, and the error "
-            "of the fit on top; a share below 95 % says that it is too narrow for such a step. A gain beyond those "
-            "fitted is a larger step than one between them."
+            "of the fit on top; a share below 95 % says that it is too narrow for such a step. A gain beyond "
+            "those fitted is a larger step than one between them."
         )
     return page.save(folder / "report.html")
 
