@@ -1,6 +1,8 @@
 """Emulated controllers, and the real client in processes of its own."""
 
+import itertools
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -9,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("rtde_control", reason="the client of Universal Robots is not installed: pliant[ur]")
+from pliant.envs.emulators.ur.process import EmulatedController
+from pliant.envs.emulators.ur.settings import ControllerSettings
 
-HERE = Path(__file__).parent
+FUNCTIONS = Path(__file__).parent / "functions_client.py"
+_numbers = itertools.count(2)
 PRELUDE = """
 import json, sys, time
 import rtde_control, rtde_receive, rtde_io
@@ -33,6 +37,12 @@ def heard():
 
 receive = rtde_receive.RTDEReceiveInterface(HOST)
 """
+
+
+def new_host():
+    """A loopback address that no other test process uses: the ports of a controller are fixed."""
+    pid, number = os.getpid(), next(_numbers)
+    return f"127.{10 + pid % 200}.{pid // 200 % 250 + 1}.{number}"
 
 
 class Client:
@@ -69,6 +79,7 @@ class Client:
 @pytest.fixture
 def client():
     """Starts clients: `client(host, script)`."""
+    pytest.importorskip("rtde_control", reason="the client is not installed: pliant[ur]")
     started = []
 
     def start(host, body):
@@ -95,10 +106,35 @@ def eventually():
     return wait_for
 
 
-def run_functions(host, version, seconds=300):
-    """Let the real client call every function; return what came out of each."""
-    command = [sys.executable, str(HERE / "functions_client.py"), host, version]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    assert lines, (done.returncode, done.stdout[-2000:], done.stderr[-2000:])
-    return json.loads(lines[-1])
+@pytest.fixture
+def controller():
+    """Starts controllers: `controller(polyscope="5.26")`, on addresses of their own."""
+    started = []
+
+    def start(host=None, **settings):
+        started.append(EmulatedController(ControllerSettings(**settings), host or new_host()))
+        started[-1].start()
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
+
+
+@pytest.fixture(scope="session")
+def functions():
+    """What every function of the client returned on a version, by name, and the controller's state at the end."""
+    pytest.importorskip("rtde_control", reason="the client is not installed: pliant[ur]")
+    found = {}
+
+    def run(version):
+        if version not in found:
+            with EmulatedController(ControllerSettings(polyscope=version), new_host()) as one:
+                command = [sys.executable, str(FUNCTIONS), one.host, version]
+                done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+                lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+                assert lines, (done.returncode, done.stdout[-1000:], done.stderr[-1000:])
+                found[version] = json.loads(lines[-1]), one.state()
+        return found[version]
+
+    return run
