@@ -149,6 +149,7 @@ STOPPED = (
 servo(200)
 say(ready=1)
 heard()
+eventually(lambda: receive.getRuntimeState() == 1)
 say(stopped=eventually(lambda: not control.isProgramRunning()), protective=receive.isProtectiveStopped(),
     emergency=receive.isEmergencyStopped(), mode=receive.getRobotMode(), servo=servo(20))
 heard()
