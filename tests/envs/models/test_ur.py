@@ -63,7 +63,7 @@ def symmetric(xx, xy, xz, yy, yz, zz):
 
 
 class Body:
-    """A link: its joint's frame in the parent's at 0, and what turns with it (mass, centre, inertia) in its own."""
+    """A link: its joint's frame in the parent's at 0, and what turns with it (mass, centre, inertia) in its."""
 
     def __init__(self, turn, offset, parts):
         self.turn, self.offset, self.parts = turn, np.asarray(offset, float), parts
@@ -376,6 +376,28 @@ def test_with_gear_springs_the_arm_follows_its_motors():
         stiffness = 1.0 / (1.0 / 2e4 + 1.0 / 2e5)
         np.testing.assert_allclose(state.position - HOME, -state.torque / stiffness, atol=2e-5)
         assert 1e-3 < np.abs(state.position - HOME).max() < 1e-2
+
+
+@pytest.mark.parametrize("name", ur_names())
+def test_an_arm_is_seen_by_its_cameras_and_stands_free(name, at_pose):
+    model, data = at_pose(ur(name, tcp=[0, 0, 0.1, 0, 0, 0]), HOME)
+    assert data.ncon == 0
+    for camera in ("front", "side", "tracking"):
+        view, half = data.camera(camera), np.tan(np.radians(model.camera(camera).fovy[0] / 2))
+        for point in (data.site("base").xpos, data.body("forearm").xpos, data.site("tcp").xpos):
+            x, y, z = view.xmat.reshape(3, 3).T @ (point - view.xpos)
+            assert abs(x) < -z * half * 4 / 3
+            assert abs(y) < -z * half
+
+
+@pytest.mark.parametrize("name", ur_names())
+def test_what_is_drawn_weighs_and_touches_nothing(name):
+    model = compile_model(ur(name).spec)
+    drawn = np.flatnonzero(model.geom_group == 2)
+    assert len(drawn) > 30
+    assert not model.geom_contype[drawn].any()
+    assert not model.geom_conaffinity[drawn].any()
+    assert model.body_mass.sum() == pytest.approx(sum(link.mass for link in ur_arm(name).links))
 
 
 def test_meshes_of_ones_own_are_drawn(tmp_path):
