@@ -5,6 +5,7 @@ cycle while it stands in the register; any other once, and it may take many cycl
 yields once a cycle.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -34,6 +35,8 @@ _STEADY = 0.5
 """How long the target must have stood for `isSteady`, s."""
 _KILLED = 10.0
 """How quickly the arm brakes when the thread that moved it is killed, rad/s²."""
+_HEAVIEST = 100.0
+"""Largest payload that is taken, kg."""
 _FREE_AXES = (1,) * 6
 _RUNNING = 1 << 15
 _MOST = 127
@@ -183,8 +186,11 @@ class Commands:
     # What registers hold
 
     def _vector(self, register: int) -> Array:
-        values = np.array([self._machine.double(register + n) for n in range(6)])
-        if not np.isfinite(values).all():
+        return np.array(self._numbers(*range(register, register + 6)))
+
+    def _numbers(self, *registers: int) -> list[float]:
+        values = [self._machine.double(register) for register in registers]
+        if not all(map(math.isfinite, values)):
             raise ProgramError("an argument is no number")
         return values
 
@@ -308,8 +314,8 @@ class Commands:
         self._servo(self._solution(self._vector(0)))
 
     def _servo(self, q: Array) -> None:
-        machine, motion = self._machine, self._machine.motion
-        settings = machine.double(8), machine.double(9), machine.double(10)
+        motion = self._machine.motion
+        settings = self._numbers(8, 9, 10)
         if isinstance(motion.generator, Servo):
             motion.generator.update(q, *settings)
         else:
@@ -372,10 +378,11 @@ class Commands:
 
     def _set_payload(self) -> None:
         machine = self._machine
-        cog = np.array([machine.double(n) for n in (1, 2, 3)])
-        if not cog.any() and machine.version.major >= 5:
-            cog = machine.arm.cog
-        machine.arm.set_payload(max(machine.double(0), 0.0), cog)
+        mass, *cog = self._numbers(0, 1, 2, 3)
+        if not 0.0 <= mass <= _HEAVIEST:
+            raise ProgramError(f"a payload of {mass:g} kg")
+        kept = machine.version.major >= 5 and not any(cog)
+        machine.arm.set_payload(mass, machine.arm.cog if kept else cog)
 
     # Kinematics and dynamics
 
