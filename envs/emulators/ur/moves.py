@@ -1,7 +1,6 @@
 """Moves of the client's program: to a pose, along a path, to rest; blocking, or beside other commands."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import numpy as np
 
@@ -39,9 +38,9 @@ class Moves:
         if self._move is not None and next(self._move, True):
             self._move = None
 
-    def _run(self, moves: Iterator[None], asynchronous: int) -> Work | None:
+    def _run(self, moves: Work, asynchronous: bool) -> Work | None:
         self._cancel_move()
-        if asynchronous != 1:
+        if not asynchronous:
             return moves
         self._report(0)
         self._move = self._reported(moves)
@@ -58,15 +57,13 @@ class Moves:
             # The thread is killed in its move; whoever moves next takes over, else the arm brakes.
             self._machine.motion.stop(_KILLED)
 
-    def _joint_move(self, q: Array) -> Work:
+    def _joint_move(self, q: Array, speed: float, acceleration: float) -> Work:
         motion = self._machine.motion
-        speeds = self._speed()
-        yield from self._perform(lambda: JointMove(motion.q, q, *speeds, motion.speed_limit))
+        return self._perform(lambda: JointMove(motion.q, q, speed, acceleration, motion.speed_limit))
 
-    def _tool_move(self, pose: Array) -> Work:
+    def _tool_move(self, pose: Array, speed: float, acceleration: float) -> Work:
         motion, arm = self._machine.motion, self._machine.arm
-        speeds = self._speed()
-        yield from self._perform(lambda: ToolMove(arm.forward(motion.q), pose, *speeds))
+        return self._perform(lambda: ToolMove(arm.forward(motion.q), pose, speed, acceleration))
 
     def _perform(self, make: Callable[[], Generator]) -> Work:
         """Make a move when the arm does not brake any more, and see it through."""
@@ -82,48 +79,51 @@ class Moves:
     def _speed(self) -> tuple[float, float]:
         return self._machine.double(6), self._machine.double(7)
 
+    def _asynchronous(self) -> bool:
+        return self._machine.integer(1) == 1
+
     def to_joints(self) -> Work | None:
-        """MoveJ."""
-        return self._run(self._joint_move(vector(self._machine, 0)), self._machine.integer(1))
+        """Carry out `moveJ`."""
+        return self._run(self._joint_move(vector(self._machine, 0), *self._speed()), self._asynchronous())
 
     def to_pose(self) -> Work | None:
-        """moveJ_IK."""
-        return self._run(self._joint_move(self.solution(vector(self._machine, 0))), self._machine.integer(1))
+        """Carry out `moveJ_IK`."""
+        q = self.solution(vector(self._machine, 0))
+        return self._run(self._joint_move(q, *self._speed()), self._asynchronous())
 
     def along_line(self) -> Work | None:
-        """MoveL."""
-        return self._run(self._tool_move(vector(self._machine, 0)), self._machine.integer(1))
+        """Carry out `moveL`."""
+        return self._run(self._tool_move(vector(self._machine, 0), *self._speed()), self._asynchronous())
 
     def along_line_to_joints(self) -> Work | None:
-        """moveL_FK."""
+        """Carry out `moveL_FK`."""
         pose = self._machine.arm.forward(vector(self._machine, 0))
-        return self._run(self._tool_move(pose), self._machine.integer(1))
+        return self._run(self._tool_move(pose, *self._speed()), self._asynchronous())
 
     def along_path(self) -> Work | None:
-        """MovePath."""
-        return self._run(self._path(), self._machine.integer(1))
+        """Carry out `movePath`."""
+        return self._run(self._path(), self._asynchronous())
 
     def _path(self) -> Work:
-        motion, arm = self._machine.motion, self._machine.arm
+        arm = self._machine.arm
         for step in self._script.path:
             if not isinstance(step, PathMove):
                 self._report(step)
                 continue
             values = np.array(step.values)
-            speeds = step.speed, step.acceleration
             if step.kind == "movej":
                 q = self.solution(values) if step.is_pose else values
-                yield from self._perform(partial(JointMove, motion.q, q, *speeds, motion.speed_limit))
+                yield from self._joint_move(q, step.speed, step.acceleration)
             else:
                 pose = values if step.is_pose else arm.forward(values)
-                yield from self._perform(partial(ToolMove, arm.forward(motion.q), pose, *speeds))
+                yield from self._tool_move(pose, step.speed, step.acceleration)
 
     def stop_joints(self) -> Work | None:
-        """StopJ."""
+        """Carry out `stopJ`."""
         return self._stop(self._machine.double(0))
 
     def stop_tool(self) -> Work | None:
-        """stopL: the TCP slows down along its path."""
+        """Carry out `stopL`: the TCP slows down along its path."""
         motion, arm = self._machine.motion, self._machine.arm
         arm.move(motion.q)
         speed = float(np.linalg.norm((arm.jacobian() @ motion.qd)[:3]))
@@ -137,7 +137,7 @@ class Moves:
         motion = self._machine.motion
         self._cancel_move()
         motion.check_free("stop")
-        return self._run(self.brake(deceleration), self._machine.integer(1))
+        return self._run(self.brake(deceleration), self._asynchronous())
 
     def brake(self, deceleration: float) -> Work:
         """Bring the arm to rest, rad/s²."""
