@@ -3,7 +3,8 @@
     python tests/benchmarks/ur_emulator.py [--polyscope 5.22] [--seconds 20]
 
 Processor load is the emulator's, without and with a client that reads all it subscribes to and calls servoJ every
-2 ms. Gaps are those between cycles, with the packages of each. The lag is that of the arm behind the commands on a ramp.
+2 ms. Gaps are those between cycles, with the packages of each. The lag is that of the arm behind the commands on a
+ramp.
 """
 
 import argparse
@@ -81,11 +82,8 @@ def main() -> None:
     print("gap p50 {:.2f}, p99 {:.2f}, max {:.1f} ms".format(*np.percentile(gaps, [50, 99]), gaps.max()))
     sent = commands[commands["command"] == 11]
     used = np.interp(sent["cycle"], log["cycle"], log["wall"])
-    print(
-        "frame read to package sent p50 {:.2f}, p99 {:.2f} ms".format(
-            *np.percentile(used - sent["wall"], [50, 99]) * 1e3
-        )
-    )
+    p50, p99 = np.percentile(used - sent["wall"], [50, 99]) * 1e3
+    print(f"frame read to package sent p50 {p50:.2f}, p99 {p99:.2f} ms")
     ramp = sent[500:2300]
     lag = (ramp["values"][:, 0] - np.interp(ramp["wall"], log["wall"], log["actual_q"][:, 0])) / 0.1
     print(f"servoJ lags {np.median(lag) * 1e3:.1f} ms")
