@@ -1,8 +1,8 @@
 """Action terms: what an action in [−1, 1] does.
 
-`Spread` is the command itself; `Limited` leads there no faster than a machine may. `Residual` adds to a
-controller's command, `Parameters` moves a controller's parameters. All but `Spread` keep something for each
-episode and work in Python, once a period.
+`Spread` is the command itself; `Limited` leads there no faster than a machine may; `Rate` is the command's speed.
+`Residual` adds to a controller's command, `Parameters` moves a controller's parameters. All but `Spread` keep
+something for each episode and work in Python, once a period.
 """
 
 import copy
@@ -94,6 +94,26 @@ class _Follower(Controller):
         return self.motion.value
 
 
+def _following(
+    info: RobotInfo, columns: list[int], limits: MotionLimits, target: Callable[[Array, Motion], Motion]
+) -> Act:
+    """Lead an episode's `_Follower` to a target, which follows from action and last motion, within limits."""
+    within = motion_bounds(
+        [limits] * len(columns), tuple(info.command[i] for i in columns), info.period, walk=False
+    )
+
+    def act(controller: Controller, action: Array, state: State, t: float, command: Array) -> None:
+        assert isinstance(controller, _Follower)
+        last = Motion(controller.motion.value[columns], controller.motion.speed[columns])
+        moved = limit_motion(target(action, last), last, within, info.period)
+        value, speed = info.rest.copy(), np.zeros(len(info.command))
+        value[columns], speed[columns] = moved.value, moved.speed
+        controller.motion = Motion(value, speed)
+        command[:] = value
+
+    return act
+
+
 @dataclass(frozen=True)
 class Limited(Action):
     """The command goes where `Spread` would put it, within limits of its speed and acceleration.
@@ -118,21 +138,47 @@ class Limited(Action):
         columns = find_columns(self.commanded, info)
         spread = Spread(self.commanded).on(info)
         middle, half = spread.middle[columns], spread.half[columns]
-        each = [MotionLimits(self.speed, self.acceleration)] * len(columns)
-        limits = motion_bounds(each, spread.channels, info.period, walk=False)
-        rest, period = info.rest, info.period
 
-        def act(controller: Controller, action: Array, state: State, t: float, command: Array) -> None:
-            assert isinstance(controller, _Follower)
-            last = Motion(controller.motion.value[columns], controller.motion.speed[columns])
-            target = Motion(middle + half * action, np.zeros(len(columns)))
-            moved = limit_motion(target, last, limits, period)
-            value, speed = rest.copy(), np.zeros(len(rest))
-            value[columns], speed[columns] = moved.value, moved.speed
-            controller.motion = Motion(value, speed)
-            command[:] = value
+        def target(action: Array, last: Motion) -> Motion:
+            return Motion(middle + half * action, np.zeros(len(columns)))
 
-        return _with_controller(info, spread.channels, spread.rest, _Follower(), act)
+        follow = _following(info, columns, MotionLimits(self.speed, self.acceleration), target)
+        return _with_controller(info, spread.channels, spread.rest, _Follower(), follow)
+
+
+@dataclass(frozen=True)
+class Rate(Action):
+    """The command moves at `speed`·a, within limits of its acceleration and of its columns' bounds.
+
+    Gentler than `Limited` and finer near the goal: a = 0 holds the command where it is. The law is that of the
+    safety layer too. Each episode begins at the command in force.
+    """
+
+    speed: float = 1.5
+    """Of the columns at a = ±1, their unit/s."""
+    acceleration: float = 15.0
+    """Largest change of that rate, unit/s²."""
+    commanded: Names | None = None
+    """Columns, as of `Spread`; the others rest."""
+
+    def __post_init__(self) -> None:
+        _freeze_names(self)
+        MotionLimits(self.speed, self.acceleration)
+
+    def on(self, info: RobotInfo) -> ActionOnRobot:
+        """See `Action.on`; errors of `Spread.on`."""
+        columns = find_columns(self.commanded, info)
+        spread = Spread(self.commanded).on(info)
+        channels = tuple(
+            Channel(c.name, f"{c.unit}/s", -self.speed, self.speed) for c in (info.command[i] for i in columns)
+        )
+
+        def target(action: Array, last: Motion) -> Motion:
+            speed = self.speed * action
+            return Motion(last.value + speed * info.period, speed)
+
+        follow = _following(info, columns, MotionLimits(self.speed, self.acceleration), target)
+        return _with_controller(info, channels, np.zeros_like(spread.rest), _Follower(), follow)
 
 
 @dataclass(frozen=True)
@@ -340,6 +386,7 @@ def _check_controller(what: str, controller: Any) -> None:
 ACTIONS: Final[dict[str, Callable[..., Action]]] = {
     "spread": Spread,
     "limited": Limited,
+    "rate": Rate,
     "residual": Residual,
     "parameters": Parameters,
 }

@@ -7,7 +7,7 @@ from pliant.controllers import Controller, MinimumJerk, Setpoints
 from pliant.envs import PliantEnv, SimulatedRobot
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.tasks import Reach
-from pliant.envs.tasks.actions import Limited, Parameters, Residual, Spread
+from pliant.envs.tasks.actions import Limited, Parameters, Rate, Residual, Spread
 from pliant.envs.vector import PliantVectorEnv
 from pliant.errors import ConfigurationError, MismatchError, OutOfBoundsError, ShapeError, UnknownNameError
 
@@ -158,7 +158,41 @@ def test_a_command_that_keeps_the_limits_is_not_changed(info, begin):
         np.testing.assert_allclose(episodes.command, free.command, atol=1e-12)
 
 
+def test_a_rate_moves_the_command_from_where_it_is(info, begin):
+    task, episodes = begin(REACH.but(action=Rate(speed=0.5, acceleration=5.0, commanded="equilibrium")))
+    assert [(c.unit, c.low, c.high) for c in task.actions] == [("rad/s", -0.5, 0.5)] * 2
+    columns = [info.command_names.index(f"{joint}/equilibrium") for joint in ("hip", "knee")]
+    begun, commands = episodes.command[0, columns].copy(), []
+    for action in [[1.0, -0.5]] * 15 + [[0.0, 0.0]] * 15:
+        episodes.action[:] = action
+        assert task.act(episodes)
+        commands.append(episodes.command[0, columns].copy())
+        task.judge(episodes)
+    speeds = np.diff([begun, *commands], axis=0) / info.period
+    rise = 5.0 * info.period
+    for speed, share in zip(speeds.T, (1.0, -0.5), strict=True):
+        up = np.minimum(rise * np.arange(1, 16), 0.5 * abs(share))
+        down = np.maximum(up[-1] - rise * np.arange(1, 16), 0.0)
+        np.testing.assert_allclose(speed, np.sign(share) * np.concatenate([up, down]), atol=1e-9)
+
+
+def test_a_rate_stops_before_the_end_of_the_range(info, begin):
+    task, episodes = begin(REACH.but(action=Rate(speed=2.0, acceleration=5.0, commanded="equilibrium")))
+    columns = [info.command_names.index(f"{joint}/equilibrium") for joint in ("hip", "knee")]
+    commands = []
+    for _ in range(400):
+        episodes.action[:] = 1.0
+        assert task.act(episodes)
+        commands.append(episodes.command[0, columns].copy())
+        task.judge(episodes)
+    np.testing.assert_allclose(commands[-1], info.high[columns], atol=1e-9)
+    speeds = np.diff(commands, axis=0) / info.period
+    assert np.abs(np.diff(speeds, axis=0)).max() <= 5.0 * info.period + 1e-9
+
+
 @pytest.mark.parametrize("options", [{"speed": 0.0}, {"acceleration": np.nan}, {"speed": -1.0}])
 def test_limits_that_are_none_are_refused(options):
     with pytest.raises(OutOfBoundsError, match="limit"):
         Limited(**options)
+    with pytest.raises(OutOfBoundsError, match="limit"):
+        Rate(**options)
