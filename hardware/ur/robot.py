@@ -1,0 +1,579 @@
+"""An arm of Universal Robots behind the robot interface."""
+
+import contextlib
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.errors import ConfigurationError, RobotError
+from pliant.hardware.robot import Array, Channel, Robot, RobotInfo, State, check_command, joint_signals
+from pliant.hardware.ur import preflight as checks
+from pliant.hardware.ur.config import INPUTS, TOOL_COLUMNS, URConfig
+from pliant.hardware.ur.rtde import looking
+from pliant.hardware.ur.seam import FAILED, TAKEN
+from pliant.hardware.ur.supervisor import UPLOAD_TIME, ClientLostError, Supervisor, verdict_text
+
+log = logging.getLogger(__name__)
+
+SLOWEST: Final = 0.02
+"""Speed scaling below which nothing is slowed further: after 0 the arm would jump."""
+_TRIES: Final = 3
+_BACK_OFF: Final = 0.5
+"""Time before the next try to upload the program, s; twice as long each time."""
+_GAP: Final = 0.04
+"""Time without a command after which the controller's own target is gone on from, s."""
+_TOOL_SPEEDS: Final = ("vx", "vy", "vz", "wx", "wy", "wz")
+_WRENCH: Final = ("fx", "fy", "fz", "tx", "ty", "tz")
+
+
+class URRobot(Robot):
+    """An arm of Universal Robots, driven by `ur-rtde` in a process of its own.
+
+    - `connect` starts that process and only listens: nothing is uploaded, nothing moves, and the arm may be read while
+      it is moved by hand or by a program of the pendant.
+    - The first `send` makes sure that the arm may move (`preflight`), refuses a command further than `first_step` from
+      where it is, uploads the client's program, which zeroes the force sensor, arms the controller's watchdog, and
+      begins where the controller holds the arm: nothing jumps.
+    - Every `send` is limited in speed and, in the modes `position` and `tool`, interpolated over the period. It returns
+      what was sent. A speed slider below 100 % limits the speed further. After a gap it goes on from the controller's
+      own target.
+    - A protective or emergency stop, a program that has ended, a client that is dead or whose controller has been
+      silent for `stale` s: the arm's program is stopped, `RobotError` says why, and every `send` is refused until
+      `recover`, which the operator calls when the cause is gone. Nothing unlocks a protective stop by itself
+      (`pliant ur unlock`).
+    - `stop` brakes and ends the program; the controller holds the arm. Any thread. The next `send` begins anew.
+    - A process that dies, or one that only falls silent, leaves the arm to the controller's watchdog.
+
+    Torque is that of the motors' currents if `torque_constants` are configured, else NaN; what the controller's model
+    says is the signal `JOINT/controller_torque`. `tcp/…` are pose (m, rotation vector), speed, and wrench at the
+    tool's centre point in the axes of the controller's base frame; the wrench is what the surroundings do to the tool.
+
+    Args:
+        config: the arm and how it is driven.
+    """
+
+    def __init__(self, config: URConfig) -> None:
+        self.config = config
+        self.overruns = 0
+        """Periods that began late since `connect`."""
+        self.worst_lateness = 0.0
+        """Longest delay of a period since `connect`, s."""
+        self.steps_left_out = 0
+        """Commands that the client had not taken by the end of their period."""
+        self._info = _info(config)
+        step = np.array(config.speed) * config.cycle if config.mode in ("position", "tool") else np.full(6, 1e9)
+        self.supervisor = Supervisor(
+            {
+                "host": config.host,
+                "mode": config.mode,
+                "cycle": config.cycle,
+                "low": _hard(config, -1),
+                "high": _hard(config, 1),
+                "step": step.tolist(),
+                "lookahead": config.lookahead,
+                "gain": config.gain,
+                "acceleration": config.acceleration,
+                "deceleration": config.deceleration,
+                "viscous": list(config.viscous),
+                "coulomb": list(config.coulomb),
+                "stale": config.stale,
+            },
+            config.stale,
+            config.deceleration if config.mode != "tool" else 4.0,
+        )
+        self._step = step
+        self._lock = threading.RLock()
+        self._busy = False
+        """Whether this thread has the robot: then only a signal's handler can call anything."""
+        self._stop_pending = False
+        self._connected = self._engaged = self._spent = False
+        self._fault = ""
+        self._start = 0.0
+        self._deadline = 0.0
+        """The controller's time at which the period ends, s."""
+        self._sent: Array | None = None
+        self._sent_at = -math.inf
+        self._low, self._high = self._info.low, self._info.high
+        self._rotation = np.array(config.rest)[3:] if config.mode == "tool" else np.zeros(3)
+
+    @property
+    def info(self) -> RobotInfo:
+        """Joints, signals, command columns and period."""
+        return self._info
+
+    @property
+    def unmeasured(self) -> frozenset[str]:
+        """The joints' torques, unless `torque_constants` are configured."""
+        if self.config.torque_constants is not None:
+            return frozenset()
+        return frozenset(f"{joint}/torque" for joint in self._info.joints)
+
+    def connect(self) -> None:
+        """Start the client and listen to the controller. Nothing moves.
+
+        Raises:
+            MissingExtraError: `ur-rtde` is not installed.
+            RobotError: the controller does not answer, or the client does not work with its version.
+        """
+        with self._exclusive():
+            if self._connected:
+                return
+            with looking(self.config.host) as (_, version):
+                if problem := checks.version_problem(version):
+                    raise RobotError(problem)
+                self.supervisor.has_dashboard = checks.has_dashboard(version)
+            self._listen()
+            self._start = self.supervisor.time()
+            self._engaged, self._fault, self._sent = False, "", None
+            self.overruns, self.worst_lateness, self.steps_left_out = 0, 0.0, 0
+            self._connected = True
+
+    def recover(self) -> None:
+        """Allow motion again after a fault, from the measured state; old targets are dropped.
+
+        For the operator who has ended the cause. The client is built anew. Raises `RobotError` if the arm is not ready.
+        """
+        with self._exclusive():
+            if not self._connected:
+                raise self._not_connected()
+            self._engaged = False
+            self._listen()
+            self._check_condition(self.supervisor.state())
+            self._fault, self._sent = "", None
+
+    def read(self) -> State:
+        """Return the newest state. Raises `RobotError` if the controller is silent or the arm was stopped."""
+        with self._exclusive():
+            if not self._connected:
+                raise self._not_connected()
+            state = self._package()
+            if self._engaged:
+                self._check(state)
+            return self._state(state)
+
+    def send(self, command: ArrayLike) -> Array:
+        """Send a command, wait for the next period, and return what was sent."""
+        wanted = check_command(command, self._info)
+        with self._exclusive():
+            if not self._connected:
+                raise self._not_connected()
+            if self._fault:
+                raise RobotError(f"{self._fault} Call recover() first.")
+            if not self._engaged:
+                self._engage(wanted)
+            state = self._package()
+            self._check(state)
+            self._raise_if_stopped()
+            sent = self._command(wanted, state)
+            number = self._number
+            deadline = self._deadline
+        now = self._wait(deadline)
+        with self._exclusive():
+            if self._engaged:
+                self._check_answer(number)
+            self._next_deadline(now)
+            self._raise_if_stopped()
+        return sent.copy()
+
+    def stop(self) -> None:
+        """Brake and let the controller hold the arm. Never raises; any thread.
+
+        Called by a signal's handler while this thread has the robot, it takes effect when that is over, before anything
+        else is sent.
+        """
+        with self._exclusive():
+            self._stop_pending = True
+
+    def close(self) -> None:
+        """Brake, end the client's program and process; the controller holds the arm. Safe to call twice."""
+        with self._exclusive():
+            if not self._connected:
+                return
+            self._hold_still()
+            self._connected = False
+            self.supervisor.end()
+
+    def zero_force(self) -> None:
+        """Zero the force-torque sensor; the arm must stand still and nothing press on the tool.
+
+        Raises:
+            RobotError: the arm moves, a force acts that would push back afterwards, or it is not connected. Not while
+                the arm is commanded: begin anew afterwards.
+        """
+        with self._exclusive():
+            if not self._connected:
+                raise self._not_connected()
+            state = self._package()
+            if np.abs(state["actual_qd"]).max() > checks.STEADY_SPEED:
+                raise RobotError(f"{self.config.name}: the force sensor is zeroed only while the arm stands still.")
+            self._hold_still()
+            self._upload()
+            try:
+                if not self.supervisor.call("zero"):
+                    raise RobotError(f"{self.config.name}: the force sensor was not zeroed.")
+            finally:
+                self._engaged = True
+                self._hold_still()
+
+    def diagnostics(self) -> Mapping[str, object]:
+        """Return the condition of client and controller.
+
+        `overruns`, `worst_lateness_s`, `steps_left_out`, `fault` (why nothing is sent any more; empty if it is),
+        `client_pid`, and of the controller's newest package `age_s`, `robot_mode`, `safety_mode`, `speed_scaling`,
+        `joint_temperatures_celsius`; these only while it answers.
+        """
+        found: dict[str, object] = {
+            "overruns": self.overruns,
+            "worst_lateness_s": self.worst_lateness,
+            "steps_left_out": self.steps_left_out,
+            "fault": self._fault or self.supervisor.loss,
+            "client_pid": self.supervisor.pid,
+        }
+        with contextlib.suppress(RobotError):
+            state = self.supervisor.state()
+            found |= {
+                "age_s": time.monotonic() - float(state["arrival"][0]),
+                "robot_mode": checks.ROBOT_MODES.get(int(state["robot_mode"][0]), "unknown"),
+                "safety_mode": checks.SAFETY_MODES.get(int(state["safety_mode"][0]), "unknown"),
+                "speed_scaling": float(state["speed_scaling"][0]),
+                "joint_temperatures_celsius": state["joint_temperatures"].tolist(),
+            }
+        return found
+
+    # Among threads
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """Have the robot alone: among threads, and before a `stop` that comes in between."""
+        with self._lock:
+            outermost, self._busy = not self._busy, True
+            try:
+                yield
+            finally:
+                if outermost:
+                    try:
+                        while self._stop_pending:
+                            self._stop_pending = False
+                            self._hold_still()
+                    finally:
+                        self._busy = False
+
+    def _raise_if_stopped(self) -> None:
+        if self._stop_pending or not self._engaged:
+            raise RobotError(self._fault or f"{self.config.name} was stopped.")
+
+    def _not_connected(self) -> RobotError:
+        return RobotError(f"{self.config.name} is not connected; call connect() first.")
+
+    # To and from rest
+
+    def _listen(self) -> None:
+        self.supervisor.start()
+        self._spent = False
+
+    def _engage(self, wanted: Array) -> None:
+        """Make sure that the arm may move, take it over where it is held, and begin a period."""
+        if self.supervisor.loss:
+            self._listen()
+        state = self._package()
+        here = self._hold(state)
+        self._check_first(here, wanted)
+        found = checks.preflight(self.config)
+        for warning in found.warnings:
+            log.warning("%s: %s", self.config.name, warning)
+        found.raise_if_refused(self.config.name)
+        self._raise_if_stop_pending()
+        self._upload()
+        self._raise_if_stop_pending()
+        try:
+            if not self.supervisor.call("arm", frequency=1 / self.config.watchdog):
+                raise RobotError(f"{self.config.name}: the controller's watchdog could not be armed.")
+            self._engaged = True
+            state = self._package()
+            here = self._hold(state)
+            self._sent, self._sent_at = here, time.monotonic()
+            self._low, self._high = np.minimum(self._info.low, here), np.maximum(self._info.high, here)
+            self._number = self.supervisor.command(here, here, 1)
+            self._deadline = float(state["timestamp"][0]) + self.config.cycle
+            self._check_answer(self._number)
+        except BaseException as error:
+            self._engaged = True
+            self._hold_still()
+            if isinstance(error, ClientLostError):
+                self._fault = str(error)
+            raise
+        self._deadline = self.supervisor.time() + self._info.period
+
+    def _upload(self) -> None:
+        """Have the client upload its program and see that the controller runs it.
+
+        The client's constructor fails now and then, as after an emergency stop; a client is used for one program only,
+        because reconnecting brings it down.
+        """
+        for attempt in range(_TRIES):
+            try:
+                if self._spent:
+                    self._listen()
+                self._spent = True
+                self.supervisor.call("upload", UPLOAD_TIME)
+                self.supervisor.moving = True
+                self._await_playing()
+                return
+            except RobotError as error:
+                self.supervisor.end()
+                if attempt == _TRIES - 1:
+                    with contextlib.suppress(RobotError):
+                        self._listen()
+                    raise RobotError(
+                        f"{self.config.name}: the client's program could not be started, {_TRIES} tries: {error}"
+                    ) from error
+                log.warning("%s: %s; trying again.", self.config.name, error)
+                time.sleep(_BACK_OFF * 2**attempt)
+            self._raise_if_stop_pending()
+
+    def _await_playing(self) -> None:
+        deadline = time.monotonic() + 2.0
+        while int(self._package()["runtime_state"][0]) != checks.PLAYING:
+            if time.monotonic() > deadline:
+                raise RobotError("the controller does not run the uploaded program")
+            self.supervisor.wait(0.01)
+
+    def _raise_if_stop_pending(self) -> None:
+        if self._stop_pending:
+            raise RobotError(f"{self.config.name} was stopped.")
+
+    def _hold_still(self) -> None:
+        """Do what `stop` says."""
+        if not self._engaged:
+            return
+        self._engaged = False
+        supervisor = self.supervisor
+        try:
+            supervisor.call("stop")
+            supervisor.moving = False
+        except RobotError as error:
+            log.error("%s: %s", self.config.name, error)
+            supervisor.give_up(f"it could not stop the arm ({error})")
+
+    def _fail(self, what: str) -> RobotError:
+        """Stop, remember why, and return the error."""
+        self._fault = f"{self.config.name}: {what}"
+        self._hold_still()
+        return RobotError(f"{self._fault} End the cause, then call recover().")
+
+    # Commands
+
+    def _command(self, wanted: Array, state: Mapping[str, Array]) -> Array:
+        """Limit a command, hand it to the client, and return what it amounts to."""
+        mode = self.config.mode
+        target = np.clip(wanted, self._low, self._high)
+        now = time.monotonic()
+        if mode in ("position", "tool"):
+            assert self._sent is not None
+            start = self._hold(state) if now - self._sent_at > self._info.period + _GAP else self._sent
+            reach = self._step * self.config.steps * min(1.0, max(SLOWEST, float(state["speed_scaling"][0])))
+            target = start + np.clip(target - start, -reach, reach)
+            passed = target
+            # Outside its range at first, it may only come back.
+            self._low, self._high = np.minimum(self._info.low, target), np.maximum(self._info.high, target)
+            if mode == "tool":
+                self._rotation = target[3:]
+        elif mode == "torque":
+            passed = np.clip(target - np.array(self.config.damping) * state["actual_qd"], self._low, self._high)
+            start = passed
+        else:
+            start = passed = target
+        self._number = self.supervisor.command(start, passed, self.config.steps)
+        self._sent, self._sent_at = target, now
+        return target
+
+    def _wait(self, deadline: float) -> float:
+        """Let the period pass on the controller's clock and return its time."""
+        try:
+            return self.supervisor.wait_until(deadline - 0.25 * self.config.cycle)
+        except ClientLostError as error:
+            with self._exclusive():
+                stopped = not self._engaged or self._stop_pending
+                if not stopped:
+                    raise self._fail(str(error)) from error
+            raise RobotError(self._fault or f"{self.config.name} was stopped.") from error
+
+    def _next_deadline(self, now: float) -> None:
+        late = now - self._deadline
+        period = self._info.period
+        if late > 0.5 * self.config.cycle:
+            self.overruns += 1
+            self.worst_lateness = max(self.worst_lateness, late)
+        self._deadline += period * (1 + max(0, math.floor(late / period + 1e-6)))
+
+    def _check_answer(self, number: int) -> None:
+        """Make sure that the client took a command; it has the time until the controller is stale."""
+        end = time.monotonic() + self.config.stale
+        while True:
+            try:
+                taken, verdict, _ = self.supervisor.answer()
+            except ClientLostError as error:
+                raise self._fail(str(error)) from error
+            if taken >= number:
+                break
+            if time.monotonic() > end:
+                self.supervisor.give_up("it did not take a command in time")
+                raise self._fail(self.supervisor.loss)
+            with contextlib.suppress(ClientLostError):
+                self.supervisor.wait(0.005)
+        if verdict != TAKEN:
+            if verdict == FAILED:
+                self._check(self._package())
+            raise self._fail(f"the command was not passed on: {verdict_text(verdict)}.")
+
+    def _check_first(self, here: Array, wanted: Array) -> None:
+        if self.config.mode not in ("position", "tool"):
+            return
+        for channel, at, there in zip(self._info.command, here, wanted, strict=True):
+            if max(channel.low - at, at - channel.high) > self.config.first_step:
+                raise RobotError(
+                    f"{channel.name} stands at {at:.3f} {channel.unit}, outside [{channel.low:g}, {channel.high:g}]; "
+                    "move it in with the pendant (freedrive), or correct the limits."
+                )
+            if abs(there - at) > self.config.first_step:
+                raise RobotError(
+                    f"the first command of {channel.name} is {there:.3f} {channel.unit}; it stands at {at:.3f}. "
+                    "Walk there (SafeRobot.walk_to), beginning with the state's own command."
+                )
+
+    # States
+
+    def _package(self) -> Mapping[str, Array]:
+        """Return the controller's newest package; the loss of the client is a fault while the arm is driven."""
+        try:
+            return self.supervisor.state()
+        except ClientLostError as error:
+            if self._engaged:
+                raise self._fail(str(error)) from error
+            if self._fault or not self._connected:
+                raise RobotError(self._fault or str(error)) from error
+            # Nothing moves, so nothing is lost by beginning anew.
+            self._listen()
+            return self.supervisor.state()
+
+    def _check(self, state: Mapping[str, Array]) -> None:
+        """Raise if the arm that is driven was stopped by anything else."""
+        self._check_condition(state)
+        if int(state["runtime_state"][0]) != checks.PLAYING:
+            raise self._fail(
+                "the program on the controller has ended: by its watchdog (nothing was sent in time), by the stop "
+                "button, or by a switch to local control."
+            )
+
+    def _check_condition(self, state: Mapping[str, Array]) -> None:
+        modes = (int(state[name][0]) for name in ("robot_mode", "safety_mode", "safety_status_bits"))
+        if problem := checks.condition(self.config.host, *modes):
+            raise self._fail(problem)
+
+    def _hold(self, state: Mapping[str, Array]) -> Array:
+        """Return the command that leaves the arm where the controller holds it."""
+        if self.config.mode == "position":
+            return state["target_q"].copy()
+        if self.config.mode == "tool":
+            pose = state["target_TCP_pose"].copy()
+            pose[3:] = nearest_rotation(pose[3:], self._rotation)
+            return pose
+        return np.zeros(6)
+
+    def _state(self, state: Mapping[str, Array]) -> State:
+        config, nan = self.config, np.full(6, math.nan)
+        current, empty = state["actual_current"], np.empty(0)
+        constants = config.torque_constants
+        if config.mode == "tool":
+            self._rotation = nearest_rotation(state["actual_TCP_pose"][3:], self._rotation)
+            rotation = self._rotation
+        else:
+            rotation = state["actual_TCP_pose"][3:]
+        return State(
+            time=float(state["timestamp"][0]) - self._start,
+            position=state["actual_q"].copy(),
+            velocity=state["actual_qd"].copy(),
+            torque=nan if constants is None else current * np.array(constants),
+            stiffness=nan.copy(),
+            motor_position=empty,
+            motor_velocity=empty.copy(),
+            motor_torque=empty.copy(),
+            spring_torque=empty.copy(),
+            command=self._hold(state) if self._sent is None or not self._engaged else self._sent.copy(),
+            sensors=np.concatenate(
+                [
+                    *(state[name] for name in ("target_q", "actual_current", "target_moment")),
+                    *(state["actual_TCP_pose"][:3], rotation, state["actual_TCP_speed"], state["actual_TCP_force"]),
+                    *(state[name] for name in ("timestamp", "speed_scaling")),
+                    *(_pin(state, "input", name) for name in config.inputs),
+                    *(_pin(state, "output", name) for name in config.outputs),
+                ]
+            ),
+        )
+
+
+def nearest_rotation(rotation: Array, near: Array) -> Array:
+    """Return the same rotation as a vector, by whole turns about its axis, nearest to another vector, rad."""
+    angle = float(np.linalg.norm(rotation))
+    if angle < 1e-9:
+        return rotation.copy()
+    axis = rotation / angle
+    turns = round((float(near @ axis) - angle) / (2 * math.pi))
+    nearest: Array = rotation + 2 * math.pi * turns * axis
+    return nearest
+
+
+def _pin(state: Mapping[str, Array], kind: str, name: str) -> Array:
+    """Value of an input or output, (1,)."""
+    number = INPUTS.index(name)
+    if name.startswith("analog"):
+        return state[f"standard_analog_{kind}{name[-1]}"]
+    bits = int(state[f"actual_digital_{kind}_bits"][0])
+    return np.array([float(bits >> number & 1)])
+
+
+def _hard(config: URConfig, side: int) -> list[float]:
+    """What the client refuses to go beyond: wider than the range, from outside of which the arm may come back."""
+    ends = config.low if side < 0 else config.high
+    assert ends is not None
+    margin = config.first_step if config.mode in ("position", "tool") else 0.0
+    return [end + side * margin for end in ends]
+
+
+def _info(config: URConfig) -> RobotInfo:
+    joints = tuple(config.joints)
+    ranges = {channel.name: channel for channel in config.positions}
+    signals = [ranges.get(channel.name, channel) for channel in joint_signals(joints, ())]
+
+    def free(names: Iterator[str], unit: str | Callable[[int], str]) -> None:
+        for k, name in enumerate(names):
+            signals.append(Channel(name, unit if isinstance(unit, str) else unit(k), -math.inf, math.inf))
+
+    free((f"{joint}/target_position" for joint in joints), "rad")
+    free((f"{joint}/current" for joint in joints), "A")
+    free((f"{joint}/controller_torque" for joint in joints), "N·m")
+    free((f"tcp/{name}" for name in TOOL_COLUMNS), lambda k: "m" if k < 3 else "rad")
+    free((f"tcp/{name}" for name in _TOOL_SPEEDS), lambda k: "m/s" if k < 3 else "rad/s")
+    free((f"tcp/{name}" for name in _WRENCH), lambda k: "N" if k < 3 else "N·m")
+    free(iter(["controller/timestamp"]), "s")
+    free(iter(["controller/speed_scaling"]), "1")
+    free((f"inputs/{name}" for name in config.inputs), "1")
+    free((f"outputs/{name}" for name in config.outputs), "1")
+    if config.low is None or config.high is None or config.rest is None or config.period is None:
+        raise ConfigurationError("the arm's ranges are not settled.")
+    columns = zip(config.columns, config.units, config.low, config.high, config.rest, strict=True)
+    return RobotInfo(
+        name=config.name,
+        joints=joints,
+        motors=(),
+        command=tuple(Channel(*column) for column in columns),
+        period=config.period,
+        parameters=config.parameters,
+        signals=tuple(signals),
+    )
