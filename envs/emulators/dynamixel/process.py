@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from pliant.envs.emulators.dynamixel.bus import Bus, BusSettings
-from pliant.envs.emulators.dynamixel.control import control_path, request, take_away_socket
+from pliant.envs.emulators.control import control_path, request, take_away_socket
 from pliant.envs.emulators.dynamixel.emulator import Emulator
 from pliant.envs.emulators.dynamixel.plant import Plant
 from pliant.envs.emulators.dynamixel.plants import shaft_plant

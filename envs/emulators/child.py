@@ -1,0 +1,108 @@
+"""An emulator as a process of its own that ends with the one that started it, however that one ends."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import Protocol, Self
+
+from pliant.errors import PliantError, RobotError
+
+_START_TIME = 60.0
+_STOP_TIME = 5.0
+
+
+class Emulator(Protocol):
+    """What runs in the process."""
+
+    def run(self, parent: int | None = None) -> None:
+        """Serve until `stop`, or until the process `parent` is no longer this one's parent."""
+
+    def stop(self) -> None:
+        """End `run` soon."""
+
+
+class EmulatorProcess:
+    """A process that runs an emulator, from `start` to `stop` or as a context manager.
+
+    Ctrl-C does not reach it, so that a driver can still bring its robot to rest.
+
+    Args:
+        what: what is emulated, for messages: `emulated bus at ./bus`.
+        make: makes the emulator, in the new process, so it must be picklable (a function of a module, or a
+            `functools.partial` of one).
+    """
+
+    def __init__(self, what: str, make: Callable[[], Emulator]) -> None:
+        self._what = what
+        self._make = make
+        self._process: multiprocessing.process.BaseProcess | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether the process is there."""
+        return self._process is not None and self._process.is_alive()
+
+    @property
+    def pid(self) -> int | None:
+        """Number of the process; None before it is started."""
+        return None if self._process is None else self._process.pid
+
+    def start(self) -> None:
+        """Start the process; return when it serves. Raises what kept it from starting."""
+        if self._process is not None:
+            raise RobotError(f"the {self._what} runs already.")
+        context = multiprocessing.get_context("spawn")
+        here, there = context.Pipe()
+        arguments = (self._what, self._make, os.getpid(), there)
+        process = context.Process(target=_serve, args=arguments, name=self._what, daemon=True)
+        process.start()
+        there.close()
+        self._process = process
+        try:
+            problem = here.recv() if here.poll(_START_TIME) else RobotError("it does not start.")
+        except EOFError:
+            problem = RobotError("its process has ended.")
+        if problem is not None:
+            self.stop()
+            raise problem if isinstance(problem, PliantError) else RobotError(f"{self._what}: {problem!r}.")
+
+    def stop(self) -> bool:
+        """End the process; return whether it had to be killed, so that it has left things behind. Safe to call twice."""
+        process, self._process = self._process, None
+        if process is None:
+            return False
+        process.terminate()
+        process.join(_STOP_TIME)
+        killed = process.is_alive()
+        if killed:
+            process.kill()
+            process.join()
+        process.close()
+        return killed
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _serve(what: str, make: Callable[[], Emulator], parent: int, starter: Connection) -> None:
+    # Keys of the terminal, and its end, are for the driver, which still brings its robot to rest.
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    try:
+        emulator = make()
+    except Exception as error:
+        starter.send(error if isinstance(error, PliantError) else RobotError(f"{what}: {error!r}."))
+        return
+    signal.signal(signal.SIGTERM, lambda *_: emulator.stop())
+    starter.send(None)
+    starter.close()
+    emulator.run(parent)
