@@ -16,7 +16,7 @@ from pliant.hardware.robot import Array, Channel, Robot, RobotInfo, State, check
 from pliant.hardware.ur import preflight as checks
 from pliant.hardware.ur.config import INPUTS, TOOL_COLUMNS, URConfig
 from pliant.hardware.ur.rtde import looking
-from pliant.hardware.ur.seam import FAILED, TAKEN
+from pliant.hardware.ur.seam import FAILED, OLD, TAKEN
 from pliant.hardware.ur.supervisor import UPLOAD_TIME, ClientLostError, Supervisor, verdict_text
 
 log = logging.getLogger(__name__)
@@ -28,6 +28,8 @@ _BACK_OFF: Final = 0.5
 """Time before the next try to upload the program, s; twice as long each time."""
 _GAP: Final = 0.04
 """Time without a command after which the controller's own target is gone on from, s."""
+_FIRST: Final = 1.0
+"""How long the client may take for the first command, s: nothing moves yet."""
 _TOOL_SPEEDS: Final = ("vx", "vy", "vz", "wx", "wy", "wz")
 _WRENCH: Final = ("fx", "fy", "fz", "tx", "ty", "tz")
 
@@ -299,9 +301,7 @@ class URRobot(Robot):
             here = self._hold(state)
             self._sent, self._sent_at = here, time.monotonic()
             self._low, self._high = np.minimum(self._info.low, here), np.maximum(self._info.high, here)
-            self._number = self.supervisor.command(here, here, 1)
-            self._deadline = float(state["timestamp"][0]) + self.config.cycle
-            self._check_answer(self._number)
+            self._begin(here)
         except BaseException as error:
             self._engaged = True
             self._hold_still()
@@ -309,6 +309,14 @@ class URRobot(Robot):
                 self._fault = str(error)
             raise
         self._deadline = self.supervisor.time() + self._info.period
+
+    def _begin(self, here: Array) -> None:
+        """Have the client hold the arm; a command that came too late, as while the machine is busy, is repeated."""
+        for _ in range(_TRIES):
+            self._number = self.supervisor.command(here, here, 1)
+            if self._check_answer(self._number, late=True):
+                return
+        raise self._fail(f"the command was not passed on: {verdict_text(OLD)}.")
 
     def _upload(self) -> None:
         """Have the client upload its program and see that the controller runs it.
@@ -412,9 +420,14 @@ class URRobot(Robot):
             self.worst_lateness = max(self.worst_lateness, late)
         self._deadline += period * (1 + max(0, math.floor(late / period + 1e-6)))
 
-    def _check_answer(self, number: int) -> None:
-        """Make sure that the client took a command; it has the time until the controller is stale."""
-        end = time.monotonic() + self.config.stale
+    def _check_answer(self, number: int, late: bool = False) -> bool:
+        """Make sure that the client took a command; it has the time until the controller is stale.
+
+        Args:
+            number: of the command.
+            late: whether one that came too late is no fault; False is returned then.
+        """
+        end = time.monotonic() + (_FIRST if late else self.config.stale)
         while True:
             try:
                 taken, verdict, _ = self.supervisor.answer()
@@ -427,10 +440,13 @@ class URRobot(Robot):
                 raise self._fail(self.supervisor.loss)
             with contextlib.suppress(ClientLostError):
                 self.supervisor.wait(0.005)
+        if late and verdict == OLD:
+            return False
         if verdict != TAKEN:
             if verdict == FAILED:
                 self._check(self._package())
             raise self._fail(f"the command was not passed on: {verdict_text(verdict)}.")
+        return True
 
     def _check_first(self, here: Array, wanted: Array) -> None:
         if self.config.mode not in ("position", "tool"):

@@ -66,6 +66,8 @@ class Supervisor:
         self._process: subprocess.Popen[bytes] | None = None
         self._watcher: threading.Thread | None = None
         self._calling = 0
+        self._excused = 0.0
+        """Until when the client could not publish, s: what it sends counts from then on."""
         self._ending = threading.Event()
         self._lock = threading.Lock()
         self._call_lock = threading.Lock()
@@ -144,6 +146,7 @@ class Supervisor:
                 text = b""
             finally:
                 self._calling -= 1
+                self._excused = time.monotonic()
             if text is None:
                 self._lose(f"it did not answer to {name!r} within {patience:g} s")
             elif not text:
@@ -184,8 +187,7 @@ class Supervisor:
     def state(self) -> Mapping[str, Array]:
         """Return the controller's newest package, by variable; raise `ClientLostError` if it is stale."""
         numbers = self._numbers()
-        age = time.monotonic() - numbers[self._parts["state"]["arrival"]][0]
-        if age > self.stale:
+        if self._age(numbers) > self.stale:
             self._check_fresh()
             self._raise_if_lost()
         return {name: numbers[place] for name, place in self._parts["state"].items()}
@@ -241,11 +243,10 @@ class Supervisor:
             self._newest, self._count = self._seam.state.read(), count
         return self._newest
 
-    def _age(self) -> float:
-        """Age of the controller's newest package, s."""
-        assert self._seam is not None
-        arrival = self._seam.state.read()[self._parts["state"]["arrival"]][0]
-        return time.monotonic() - float(arrival)
+    def _age(self, numbers: Array) -> float:
+        """Age of a package of the controller, as far as the client can be blamed for it, s."""
+        arrival = float(numbers[self._parts["state"]["arrival"]][0])
+        return time.monotonic() - max(arrival, self._excused)
 
     def _check_fresh(self) -> None:
         """Give the client up if the controller's time stands still."""
@@ -253,7 +254,7 @@ class Supervisor:
         if seam is None or self._calling or self.loss or not seam.state.count:
             return
         try:
-            age = self._age()
+            age = self._age(seam.state.read())
         except RobotError as error:
             self._lose(str(error))
             return
