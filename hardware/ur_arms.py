@@ -1,8 +1,8 @@
 """Published parameters of the arms of Universal Robots: kinematics, masses, limits.
 
 They are data, `ur_arms.json` beside this file, with the source and its licence. Frames are those of the standard
-Denavit–Hartenberg convention, Tᵢ = Rz(qᵢ)·Tz(dᵢ)·Tx(aᵢ)·Rx(αᵢ): frame 0 is what the controller calls `base`, frame 6
-is the flange. An arm on the bench is calibrated: its own chain differs from this nominal one by some tenths of a mm.
+Denavit–Hartenberg convention, Tᵢ = Rz(qᵢ)·Tz(dᵢ)·Tx(aᵢ)·Rx(αᵢ): frame 0 is what the controller calls `base`, frame
+6 is the flange. An arm on the bench is calibrated: its own chain differs a little from this nominal one.
 """
 
 import json
@@ -60,7 +60,7 @@ class UrArm:
     mesh_offsets: tuple[float, float, float]
     """Where the manufacturer's meshes of the three wrists lie along their axes, m."""
     inertia_estimated: bool
-    """Whether the inertias are the source's estimates, from cylinders; masses and centres are the manufacturer's."""
+    """Whether the inertias are the source's own estimates, from cylinders."""
     links: tuple[UrLink, ...]
     """From the shoulder to the last wrist."""
 

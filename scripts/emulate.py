@@ -9,8 +9,8 @@ from omegaconf import DictConfig
 from pliant import command_line
 from pliant.deployment.machines import machine
 from pliant.envs.emulated_robot import EmulatedRobot
-from pliant.envs.emulators.dynamixel.bus import Bus
 from pliant.envs.emulators.control import control_path
+from pliant.envs.emulators.dynamixel.bus import Bus
 from pliant.envs.emulators.dynamixel.emulator import Emulator
 from pliant.errors import ConfigurationError, unknown_name
 from pliant.training.run_settings import settings

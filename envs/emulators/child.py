@@ -69,19 +69,26 @@ class EmulatorProcess:
             self.stop()
             raise problem if isinstance(problem, PliantError) else RobotError(f"{self._what}: {problem!r}.")
 
-    def stop(self) -> bool:
-        """End the process; return whether it had to be killed, so that it has left things behind. Safe to call twice."""
+    def stop(self) -> None:
+        """End the process. Safe to call twice."""
         process, self._process = self._process, None
         if process is None:
-            return False
+            return
         process.terminate()
         process.join(_STOP_TIME)
-        killed = process.is_alive()
-        if killed:
+        if process.is_alive():
             process.kill()
             process.join()
+            self.clean_up()
         process.close()
-        return killed
+
+    def clean_up(self) -> None:
+        """Remove what a process that was killed has left; nothing by default."""
+
+    def check_running(self) -> None:
+        """Raise `RobotError` if the process is not there."""
+        if not self.running:
+            raise RobotError(f"the {self._what} does not run.")
 
     def __enter__(self) -> Self:
         self.start()

@@ -1,9 +1,10 @@
 """Arms of Universal Robots, from their published kinematics, masses, torque limits and joint ranges.
 
-The body of each link is its Denavit–Hartenberg frame, so the nominal chain is the one that a controller reports its
-tool's pose by. The world's frame is the controller's `base`: x and y as there, the first axis along +z. Parameters
-and their source: `pliant.hardware.ur_arms`. Neither dry friction, damping nor rotor inertia of the gears are
-published: they are 0 unless given.
+The body of each link is its Denavit–Hartenberg frame, so the nominal chain is the one that a controller reports
+its tool's pose by. The world's frame is the controller's `base`: x and y as there, the first axis along +z.
+Parameters and their source: `pliant.hardware.ur_arms`. Dry friction, damping and rotor inertia of the gears are
+not published: they are 0 unless given. Nothing but torque limits how fast a joint goes: the published speeds ride
+along as the numeric `speed_limits`, for whoever commands.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,13 +19,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.actuators import CompliantJoint, add_compliant_joint
-from pliant.controllers.checks import finite_array
+from pliant.controllers.checks import finite_array, number_array
 from pliant.envs.models.own_robot import joint_description
 from pliant.envs.models.parts import COLLISION_GROUP
 from pliant.envs.models.robot_model import RobotModel, Start
 from pliant.envs.models.scene import View, add_scene, new_spec
 from pliant.envs.models.ur_looks import add_looks, add_meshes, add_pedestal, add_tool_looks
-from pliant.errors import ConfigurationError, check_bounds, unknown_name
+from pliant.errors import ConfigurationError, OutOfBoundsError, check_bounds, unknown_name
 from pliant.hardware.robot import Array
 from pliant.hardware.ur_arms import ALPHA, JOINTS, LINKS, UrArm, UrLink, ur_arm
 
@@ -58,7 +59,13 @@ class Load:
     def __post_init__(self) -> None:
         check_bounds("mass at the flange", self.mass, 0.0, 100.0, "kg")
         finite_array("centre of mass at the flange", self.com, (3,))
-        finite_array("inertia at the flange", self.inertia, (6,))
+        xx, yy, zz, xy, xz, yz = finite_array("inertia at the flange", self.inertia, (6,)).tolist()
+        low, middle, high = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).tolist()
+        if low < 0.0 or low + middle < high * (1.0 - 1e-9):
+            raise OutOfBoundsError(
+                f"inertia at the flange: no body has the principal inertias {low:.4g}, {middle:.4g} and "
+                f"{high:.4g} kg·m²; none is negative, and two are together at least the third."
+            )
 
 
 def ur(
@@ -82,17 +89,19 @@ def ur(
 ) -> RobotModel:
     """Build an arm: joints `shoulder_pan` to `wrist_3`, the tool's centre point at the site `tcp`, read as `tip`.
 
-    The wrist's force-torque sensor, `wrist`, is between the flange and the tool, at the site `flange` and along its
-    axes; it reads what tool and payload put on the arm.
+    The wrist's force-torque sensor, `wrist`, is between the flange and the tool, at the site `flange` and along
+    its axes. It reads the force and torque by which the arm holds what is behind it: a tool that hangs pulls down,
+    and reads up.
 
     Args:
         arm: name, such as `ur10e` (see `pliant.hardware.ur_arms.ur_names`).
-        mode: what is commanded of rigid joints: `position`, a stiff loop as of the arm's own controller, or `torque`.
-        gravity_compensation: whether the drives carry the weight of the arm with tool and payload by themselves, as
-            the controller's do; None: if all joints are rigid.
-        joints: what drives single joints, by name or glob, as in a robot's own file: `{"*": {kp: 1e5}}` changes the
-            drive that they have, `{"*": {law: sea, k: 2e4, mode: 6}}` makes them soft, as their gears are; or a
-            `CompliantJoint`. A later entry goes before an earlier one.
+        mode: what is commanded of rigid joints: `position`, a stiff loop as of the arm's own controller, or
+            `torque`.
+        gravity_compensation: whether the drives carry the weight of the arm with tool and payload by themselves,
+            as the controller's do, within their torque limits; None: if all joints are rigid.
+        joints: what drives single joints, by name or glob, as in a robot's own file: `{"*": {kp: 1e5}}` changes
+            the drive that they have, `{"*": {law: sea, k: 2e4, mode: 6}}` makes them soft, as their gears are; or
+            a `CompliantJoint`. A later entry goes before an earlier one.
         tool: mass at the flange; None: none.
         tcp: the tool's centre point in the flange: position, m, and rotation vector, rad, as the controller's.
         payload: what the tool holds, likewise in the frame of the flange.
@@ -101,8 +110,8 @@ def ur(
         friction: dry friction likewise, N·m.
         armature: inertia of the motors as the joints feel it, likewise, kg·m².
         pedestal: height of the base above the floor, m.
-        meshes: folder with `base`, `shoulder`, `upperarm`, `forearm`, `wrist1`, `wrist2` and `wrist3`, each .stl or
-            .obj, drawn instead of our own shapes. They are placed as in the manufacturer's ROS description.
+        meshes: folder with `base`, `shoulder`, `upperarm`, `forearm`, `wrist1`, `wrist2` and `wrist3`, each .stl
+            or .obj, drawn instead of our own shapes. They are placed as in the manufacturer's ROS description.
         gravity: whether there is any.
         timestep: s.
         integrator: euler, rk4, implicit, implicitfast or discrete, which carries any stiffness of the loops.
@@ -139,6 +148,8 @@ def ur(
     if compensated:
         for body in spec.bodies[1:]:
             body.gravcomp = 1.0
+        for joint in spec.joints:
+            joint.actgravcomp = True  # within the torque limits of the joints, and part of the torque that is read
     for name, drive in zip(JOINTS, drives, strict=True):
         add_compliant_joint(spec, name, drive)
     spec.add_numeric(name="speed_limits", data=list(parameters.speed), size=6)
@@ -169,8 +180,9 @@ def _load(what: str, load: Load | Mapping[str, Any] | None) -> Load:
 
 def _six(what: str, value: float | Sequence[float], unit: str) -> list[float]:
     """One number for each joint, from one for all or six."""
-    values = np.broadcast_to(np.asarray(value, np.float64), (6,)) if np.ndim(value) == 0 else value
-    return [check_bounds(what, v, 0.0, 1e3, unit) for v in finite_array(what, values, (6,)).tolist()]
+    values = number_array(what, value)
+    six = np.full(6, values) if values.ndim == 0 else finite_array(what, values, (6,))
+    return [check_bounds(what, number, 0.0, 1e3, unit) for number in six.tolist()]
 
 
 def _drives(arm: UrArm, mode: str, given: Mapping[str, Any]) -> tuple[CompliantJoint, ...]:
@@ -200,8 +212,8 @@ def _compensation(arm: str, drives: Sequence[CompliantJoint], wanted: bool | Non
     soft = [name for name, drive in zip(JOINTS, drives, strict=True) if not drive.mode.rigid]
     if wanted and soft:
         raise ConfigurationError(
-            f"{arm}: the drives cannot carry the weight of the arm through the springs of {', '.join(soft)}; leave "
-            "gravity_compensation out, and let a controller command it."
+            f"{arm}: the drives cannot carry the weight of the arm through the springs of "
+            f"{', '.join(soft)}; leave gravity_compensation out, and let a controller command it."
         )
     return not soft if wanted is None else wanted
 

@@ -5,6 +5,7 @@ lengths; radii are ours, by eye.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from math import pi, sqrt
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -64,7 +65,7 @@ def add_looks(spec: mujoco.MjSpec, arm: UrArm) -> None:
     """Draw the arm on the bodies that `ur` made, and give it capsules that touch the world."""
     _add_materials(spec)
     for k, part in enumerate(_parts(arm)):
-        geom = add_mesh(spec, spec.body(part.body), f"{part.body}_{k}", part.material, lambda p=part: _turned(p))
+        geom = add_mesh(spec, spec.body(part.body), f"{part.body}_{k}", part.material, partial(_turned, part))
         geom.pos = list(part.origin)
         geom.quat = _along(part.axis)
     add_touch(spec, arm)
@@ -190,7 +191,7 @@ def add_tool_looks(spec: mujoco.MjSpec, tcp: Array, arm: UrArm) -> None:
         ("tool_foot", "ur_seam", _Part("tool", "", (0, 0, 0), _Z, 0.80 * rw, 0.0, foot, (0.0, 0.2 * rw))),
         ("tool_rod", "ur_flange", _Part("tool", "", (0, 0, 0), _Z, 0.30 * rw, foot, length, (0.0, 0.28 * rw))),
     ):
-        add_mesh(spec, spec.body("tool"), name, material, lambda p=part: _turned(p)).quat = turn
+        add_mesh(spec, spec.body("tool"), name, material, partial(_turned, part)).quat = turn
 
 
 def add_pedestal(spec: mujoco.MjSpec, arm: UrArm, height: float) -> None:
@@ -206,7 +207,7 @@ def add_pedestal(spec: mujoco.MjSpec, arm: UrArm, height: float) -> None:
         ("pedestal_foot", "plate", 2.60 * rs, -height, -height + 0.2 * rs),
     ):
         part = _Part("world", material, (0.0, 0.0, 0.0), _Z, radius, low, high, (0.0, 0.05 * rs))
-        add_mesh(spec, spec.worldbody, name, material, lambda p=part: _turned(p))
+        add_mesh(spec, spec.worldbody, name, material, partial(_turned, part))
 
 
 def add_meshes(spec: mujoco.MjSpec, arm: UrArm, folder: Path) -> None:

@@ -27,7 +27,13 @@ from pliant.actuators.drives.link_pid import link_pid
 from pliant.controllers.checks import finite_array
 from pliant.controllers.trajectories import Motion, check_range
 from pliant.envs.simulation.compiled_robot import CompiledRobot
-from pliant.envs.simulation.resting import integral_torque, joint_loads, loop_torque, settled_motors
+from pliant.envs.simulation.resting import (
+    compensated_weight,
+    integral_torque,
+    joint_loads,
+    loop_torque,
+    settled_motors,
+)
 from pliant.errors import ConfigurationError, OutOfBoundsError
 from pliant.hardware.robot import Array
 
@@ -177,7 +183,7 @@ def moving_loads(robot: CompiledRobot, position: Array, velocity: Array, acceler
     speeds = [int(model.joint(name).dofadr[0]) for name in robot.info.joints]
     data.qvel[speeds], data.qacc[speeds] = velocity, acceleration
     mujoco.mj_inverse(model, data)
-    return np.array(data.qfrc_inverse)
+    return np.array(data.qfrc_inverse - compensated_weight(model, data))
 
 
 def _native_command(robot: CompiledRobot, column: int, angle: float, load: float) -> float:

@@ -32,12 +32,25 @@ _ON_JOINT = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARE
 
 
 def joint_loads(model: mujoco.MjModel, qpos: Array) -> Array:
-    """Return what drives must put on all resting joints, (nv,), N·m: gravity, less what passive springs do."""
+    """Return what drives must put on all resting joints, (nv,), N·m: gravity, less what passive springs do.
+
+    The weight that a joint's actuators compensate by themselves (`actuatorgravcomp`) is not theirs to command.
+    """
     data = mujoco.MjData(model)
     data.qpos[:] = qpos
     mujoco.mj_fwdPosition(model, data)
     mujoco.mj_fwdVelocity(model, data)
-    return np.array(data.qfrc_bias - data.qfrc_passive)
+    return np.array(data.qfrc_bias - data.qfrc_passive - compensated_weight(model, data))
+
+
+def compensated_weight(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Return the weight that actuators carry by themselves (`actuatorgravcomp`), beside commands, (nv,), N·m.
+
+    Args:
+        model: of the robot.
+        data: after `mj_fwdVelocity`.
+    """
+    return np.where(model.jnt_actgravcomp[model.dof_jntid] > 0, data.qfrc_gravcomp, 0.0)
 
 
 def settled_motors(joint: CompliantJoint, position: float, references: Sequence[float]) -> tuple[float, ...]:

@@ -284,7 +284,8 @@ def add_sensors(
     for joint in model.joints:
         for quantity, kind in _JOINT_SENSORS.items():
             sampled = sensing.get(f"{joint}/{quantity}", Sensing()).sampled
-            if sampled or (quantity == "torque" and joint not in compliant):
+            told = joint in compliant and not spec.joint(joint).actgravcomp
+            if sampled or (quantity == "torque" and not told):
                 spec.add_sensor(
                     name=f"{_OURS}{joint}/{quantity}",
                     type=kind,
@@ -453,7 +454,8 @@ def _joint_place(
 ) -> tuple[int, int]:
     """Source and index of a joint's number."""
     sampled = sensing.get(f"{joint}/{quantity}", Sensing()).sampled
-    if sampled or (compliant is None and quantity == "torque"):
+    told = compliant is not None and not model.jnt_actgravcomp[model.joint(joint).id]
+    if sampled or (quantity == "torque" and not told):
         return SENSOR, int(model.sensor(f"{_OURS}{joint}/{quantity}").adr[0])
     if compliant is not None:
         return JOINT, _signal(compliant, quantity)

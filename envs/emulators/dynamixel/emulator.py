@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from pliant.envs.emulators.dynamixel.bus import Bus
 from pliant.envs.emulators.control import ControlServer, control_path
+from pliant.envs.emulators.dynamixel.bus import Bus
 from pliant.envs.emulators.dynamixel.faults import Faults, Wire
 from pliant.envs.emulators.dynamixel.port import PseudoTerminal
 from pliant.errors import ConfigurationError, PliantError, check_bounds, unknown_name

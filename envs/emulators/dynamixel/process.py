@@ -4,31 +4,24 @@ python -m pliant.envs.emulators.dynamixel.process ./bus --servo 1:XM430-W350 --s
 """
 
 import argparse
-import multiprocessing
-import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from pliant.envs.emulators.dynamixel.bus import Bus, BusSettings
+from pliant.envs.emulators.child import EmulatorProcess
 from pliant.envs.emulators.control import control_path, request, take_away_socket
+from pliant.envs.emulators.dynamixel.bus import Bus, BusSettings
 from pliant.envs.emulators.dynamixel.emulator import Emulator
 from pliant.envs.emulators.dynamixel.plant import Plant
 from pliant.envs.emulators.dynamixel.plants import shaft_plant
 from pliant.envs.emulators.dynamixel.port import take_away_port
 from pliant.envs.emulators.dynamixel.servo import Entry, ServoSettings
-from pliant.errors import ConfigurationError, PliantError, RobotError
-
-_START_TIME = 60.0
-_STOP_TIME = 5.0
+from pliant.errors import ConfigurationError, PliantError
 
 
-class EmulatedBus:
+class EmulatedBus(EmulatorProcess):
     """A bus of emulated servos in a process of its own, from `start` to `stop` or as a context manager.
 
     The process ends with this one, however this one ends. Ctrl-C does not reach it, so that a driver can
@@ -43,51 +36,13 @@ class EmulatedBus:
 
     def __init__(self, path: str | Path, settings: BusSettings, plant: Callable[[], Plant] | None = None) -> None:
         self.port = Path(path)
-        self._settings = settings
-        self._plant = plant or bare_shafts(settings)
-        self._process: multiprocessing.process.BaseProcess | None = None
+        make = partial(_emulator, settings, plant or bare_shafts(settings), self.port.absolute())
+        super().__init__(f"emulated bus at {self.port}", make)
 
-    def start(self) -> None:
-        """Start the process; return when the port can be opened. Raises what kept it from starting."""
-        if self._process is not None:
-            raise RobotError(f"the emulated bus at {self.port} runs already.")
-        context = multiprocessing.get_context("spawn")
-        here, there = context.Pipe()
-        arguments = (self.port.absolute(), self._settings, self._plant, os.getpid(), there)
-        process = context.Process(target=_serve, args=arguments, name=f"bus {self.port}", daemon=True)
-        process.start()
-        there.close()
-        self._process = process
-        try:
-            problem = here.recv() if here.poll(_START_TIME) else RobotError("it does not start.")
-        except EOFError:
-            problem = RobotError("its process has ended.")
-        if problem is not None:
-            self.stop()
-            raise problem if isinstance(problem, PliantError) else RobotError(f"emulated bus: {problem!r}.")
-
-    def stop(self) -> None:
-        """End the process and take the port away. Safe to call twice."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.terminate()
-        process.join(_STOP_TIME)
-        if process.is_alive():
-            process.kill()
-            process.join()
-            take_away_port(self.port)
-            take_away_socket(control_path(self.port))
-        process.close()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
+    def clean_up(self) -> None:
+        """Take away the port and the socket of a process that was killed."""
+        take_away_port(self.port)
+        take_away_socket(control_path(self.port))
 
     # What can be done to the machine while it runs
 
@@ -148,8 +103,7 @@ class EmulatedBus:
         return int(servos[str(servo)]["registers"][name])
 
     def _request(self, command: str, **arguments: object) -> object:
-        if self._process is None or not self._process.is_alive():
-            raise RobotError(f"the emulated bus at {self.port} does not run.")
+        self.check_running()
         return request(self.port, command, **arguments)
 
 
@@ -165,22 +119,8 @@ def bare_shafts(settings: BusSettings, supply: float | None = None) -> Callable[
     return partial(shaft_plant, models, (5.0 if small else 12.0) if supply is None else supply)
 
 
-def _serve(
-    path: Path, settings: BusSettings, plant: Callable[[], Plant], parent: int, starter: Connection
-) -> None:
-    """Run the emulator, as the process that `EmulatedBus` starts."""
-    # Keys of the terminal, and its end, are for the driver, which still brings its robot to rest.
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    try:
-        emulator = Emulator(Bus(settings, plant()), path)
-    except Exception as error:
-        starter.send(error if isinstance(error, PliantError) else RobotError(f"emulated bus: {error!r}."))
-        return
-    signal.signal(signal.SIGTERM, lambda *_: emulator.stop())
-    starter.send(None)
-    starter.close()
-    emulator.run(parent)
+def _emulator(settings: BusSettings, plant: Callable[[], Plant], path: Path) -> Emulator:
+    return Emulator(Bus(settings, plant()), path)
 
 
 def _servo(text: str, baud: int) -> ServoSettings:

@@ -56,7 +56,7 @@ class Machine(Protocol):
     arm: NominalArm
     motion: Motion
     cycle: float
-    joint_range: Array
+    joint_range: tuple[Array, Array]
 
     def double(self, register: int) -> float:
         """Return an input register of the program."""
@@ -64,7 +64,7 @@ class Machine(Protocol):
     def integer(self, register: int) -> int:
         """Return an input register of the program."""
 
-    def answer(self, values: Sequence[float], register: int = 0) -> None:
+    def answer(self, values: Sequence[float] | Array, register: int = 0) -> None:
         """Write output registers."""
 
     def answer_integer(self, register: int, value: int) -> None:
@@ -290,8 +290,7 @@ class Commands:
     def _stop(self, deceleration: float) -> Work | None:
         motion = self._machine.motion
         self._cancel_move()
-        if motion.owner and motion.owner != "stop":
-            raise ProgramError(f"another thread is already controlling the robot: {motion.owner}, now stop")
+        motion.check_free("stop")
         return self._run(self._brake(deceleration), self._machine.integer(1))
 
     def _brake(self, deceleration: float) -> Work:
@@ -344,8 +343,8 @@ class Commands:
         motion = self._machine.motion
         if motion.owner == owner:
             motion.release()
-        elif motion.owner:
-            raise ProgramError(f"another thread is already controlling the robot: {motion.owner}, now stop")
+        else:
+            motion.check_free("stop")
         return self._brake(self._machine.double(0))
 
     def _direct_torque(self) -> None:
@@ -402,12 +401,14 @@ class Commands:
 
     def _pose_within_limits(self) -> None:
         q = self._machine.arm.inverse(self._vector(0), self._machine.motion.q)
-        within = q is not None and bool((np.abs(q) <= self._machine.joint_range).all())
-        self._machine.answer_integer(1, int(within))
+        self._machine.answer_integer(1, int(q is not None and self._within(q)))
 
     def _joints_within_limits(self) -> None:
-        within = bool((np.abs(self._vector(0)) <= self._machine.joint_range).all())
-        self._machine.answer_integer(1, int(within))
+        self._machine.answer_integer(1, int(self._within(self._vector(0))))
+
+    def _within(self, q: Array) -> bool:
+        low, high = self._machine.joint_range
+        return bool((q >= low).all() and (q <= high).all())
 
     def _flange_pose(self) -> None:
         self._machine.arm.move(self._machine.position())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.envs.emulators.ur.arm import arm
+from pliant.envs.emulators.ur.arm import make_arm
 from pliant.envs.emulators.ur.commands import ForceMode
 from pliant.envs.emulators.ur.forces import ForceSense, compliance
 from pliant.envs.emulators.ur.log import Log, padded
@@ -61,17 +61,17 @@ class Controller:
     def __init__(self, settings: ControllerSettings, folder: Path) -> None:
         self.settings = settings
         self.version = settings.version
-        self.cycle_time = self.cycle = 1.0 / self.version.rate
-        parameters = arm(settings.robot)
-        self.joint_range = np.array(parameters.range)
+        self.cycle = 1.0 / self.version.rate
+        arm = make_arm(settings.robot)
+        self.joint_range = arm.range
         self.outputs, self.inputs = Table(OUTPUTS), Table(INPUTS)
         self.pins = Pins(self.outputs)
-        self.arm = NominalArm(parameters)
-        self.arm.set_tcp(settings.tcp)
-        self.arm.set_payload(settings.payload, settings.payload_cog)
-        self.plant = Plant(parameters, settings, self.cycle)
+        self.arm = NominalArm(arm.parameters)
+        self.arm.set_tcp(arm.tcp)
+        self.arm.set_payload(arm.payload, arm.cog)
+        self.plant = Plant(arm, settings, self.cycle)
         self.motion = Motion(self.arm, np.array(settings.start, dtype=float), self.cycle)
-        self.safety = Safety(parameters)
+        self.safety = Safety(arm)
         self.force = ForceSense(self.arm, self.version.sensor_at_flange)
         self.log = Log(folder, settings.log_time, self.cycle)
         self.remote_control = settings.remote_control
@@ -93,11 +93,12 @@ class Controller:
         self._force_mode: ForceMode | None = None
         self._offset = np.zeros(6)
         """What force mode has moved the joints by."""
-        self._q, self._qd, self._current = self.plant.measured()
         self._free = False
         self._publish_constants()
-        self.force.zero(self.plant, self._q)
-        self._measure(self.motion.q, self.motion.qd, self.arm.gravity(self.motion.q))
+        expected = self.arm.gravity(self.motion.q)
+        self.plant.settle(expected)
+        self.force.zero(self.plant, self.motion.q)
+        self._measure(self.motion.q, self.motion.qd, expected)
 
     @property
     def time(self) -> float:
@@ -164,7 +165,7 @@ class Controller:
             raise RobotError("there is no protective stop to unlock.")
         left = self.safety.stopped_at + self.settings.unlock_delay - self.time
         if left > 0.0:
-            raise RobotError(f"a protective stop can be unlocked {self.settings.unlock_delay:g} s after it; {left:.1f} s to go.")
+            raise RobotError(f"a protective stop can be unlocked some seconds after it; {left:.1f} s to go.")
         self.safety.mode = SafetyMode.NORMAL
 
     def free_slot(self) -> None:
@@ -193,7 +194,7 @@ class Controller:
         """Return an input register of the program."""
         return int(self.inputs.get(f"input_int_register_{register + self._offsets[1]}"))
 
-    def answer(self, values: Sequence[float], register: int = 0) -> None:
+    def answer(self, values: Sequence[float] | Array, register: int = 0) -> None:
         """Write output registers."""
         for n, value in enumerate(values):
             self.outputs.set(f"output_double_register_{register + n + self._offsets[0]}", float(value))
@@ -223,14 +224,13 @@ class Controller:
 
     def set_free(self, axes: Sequence[int] | None) -> None:
         """Begin or end moving by hand."""
-        if axes is not None and self.motion.owner not in ("", "stop"):
-            raise ProgramError(f"another thread is already controlling the robot: {self.motion.owner}, now freedrive")
+        if axes is not None:
+            self.motion.check_free("freedrive")
         self._hand = None if axes is None else tuple(axes)
 
     def set_torque(self, torque: Array) -> None:
         """Command torques for the next cycle."""
-        if self.motion.owner not in ("", "stop"):
-            raise ProgramError(f"another thread is already controlling the robot: {self.motion.owner}, now torque")
+        self.motion.check_free("torque")
         self._torque = torque
 
     def arm_watchdog(self, frequency: float) -> None:
@@ -280,12 +280,11 @@ class Controller:
 
     def _move_freely(self) -> None:
         torque = self.arm.gravity(self._q)
-        limit = np.array(self.arm.parameters.torque)
         if self._torque is not None:
             torque = torque + self._torque
         else:
             friction = self.plant.coulomb * np.tanh(self._qd / 0.05)
-            torque = torque + _HAND_FRICTION * friction - _HAND_DAMPING * limit * self._qd
+            torque = torque + _HAND_FRICTION * friction - _HAND_DAMPING * self.plant.limit * self._qd
         self.plant.push_through(torque)
         self.motion.follow(self.plant.q, self.plant.qd)
         self._check()

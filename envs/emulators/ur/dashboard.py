@@ -33,7 +33,7 @@ class Dashboard:
             "polyscopeversion": self._version,
             "version": self._version,
             "get serial number": lambda: self._controller.settings.serial_number,
-            "get robot model": lambda: self._controller.settings.robot.upper().rstrip("E"),
+            "get robot model": lambda: self._controller.arm.parameters.name.upper().rstrip("E"),
             "is in remote control": lambda: str(self._controller.remote_control).lower(),
             "get operational mode": lambda: "NONE",
             "robotmode": lambda: f"Robotmode: {self._controller.safety.robot_mode.name}",

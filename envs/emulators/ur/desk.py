@@ -90,7 +90,7 @@ class Desk:
     def _step(self, cycles: int = 1) -> int:
         """In lock step: let cycles pass; return how many have passed since the start."""
         if self._controller.settings.pace != "lock_step":
-            raise ConfigurationError("cycles can be stepped in lock step only; in real time they pass by themselves.")
+            raise ConfigurationError("cycles are stepped in lock step only; in real time they pass by themselves.")
         self._emulator.step(check_count("cycles", cycles, 1, 100_000))
         return self._controller.cycles
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pliant.envs.emulators.ur.safety import SafetyMode
+from pliant.envs.emulators.ur.variables import REGISTERS
 from pliant.errors import ConfigurationError, check_bounds, check_count, unknown_name
 
 if TYPE_CHECKING:
@@ -166,7 +167,8 @@ class Faults:
     def _register_clash(self, first: float = 0, count: float = 24) -> Callable[[], None]:
         """A fieldbus writes input registers: who asks for them is told that they are in use."""
         rtde = self._emulator.rtde
-        numbers = range(check_count("first", int(first), 0, 47), min(int(first) + check_count("count", int(count), 1, 48), 48))
+        begin = check_count("first", int(first), 0, REGISTERS - 1)
+        numbers = range(begin, min(begin + check_count("count", int(count), 1, REGISTERS), REGISTERS))
         taken = {f"input_{kind}_register_{n}" for n in numbers for kind in ("int", "double")}
         rtde.taken |= taken
 

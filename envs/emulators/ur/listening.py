@@ -20,8 +20,8 @@ class Listener:
         except OSError as error:
             self.socket.close()
             raise OutputError(
-                f"cannot serve {host}:{port}: {error.strerror}. The ports of a controller are fixed, so two of them "
-                "need two addresses, such as host=127.0.0.2 and host=127.0.0.3."
+                f"cannot serve {host}:{port}: {error.strerror}. The ports of a controller are fixed, so two of "
+                "them need two addresses, such as host=127.0.0.2 and host=127.0.0.3."
             ) from error
         self.socket.listen()
         self.socket.setblocking(False)

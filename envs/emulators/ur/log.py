@@ -36,16 +36,23 @@ CYCLES = np.dtype(
         ("program", "<i4"),
     ]
 )
-"""A record a cycle. `time`: of the controller, s; `wall`: `time.monotonic`, s. `actual_*`: of the arm itself, not as
-measured. `torque`: of the motors, N·m. `wrench`: as reported, N and N·m. `command`: what stands in the command
-register. `watchdog`: 0 not armed, 1 armed, 2 has fired. `program`: how often a program has been started, 0 while none
-runs."""
+"""A record a cycle. `time`: of the controller, s; `wall`: `time.monotonic`, s. `actual_*`: of the arm itself, not
+as measured. `torque`: of the motors, N·m. `wrench`: as reported, N and N·m. `command`: what stands in the command
+register. `watchdog`: 0 not armed, 1 armed, 2 has fired. `program`: how often a program has been started, 0 while
+none runs."""
 
 COMMANDS = np.dtype(
-    [("cycle", "<i8"), ("wall", "<f8"), ("command", "<i4"), ("count", "<i4"), ("integers", "<i4", 8), ("values", "<f8", 18)]
+    [
+        ("cycle", "<i8"),
+        ("wall", "<f8"),
+        ("command", "<i4"),
+        ("count", "<i4"),
+        ("integers", "<i4", 8),
+        ("values", "<f8", 18),
+    ]
 )
-"""A record a frame that wrote the command register. `cycle`: the one that finds it. `command`: its number. `count`:
-how many doubles came along; `values` and `integers`: the program's input registers then."""
+"""A record a frame that wrote the command register. `cycle`: the one that finds it. `command`: its number.
+`values` and `integers`: what came along, in the order of the registers, `count` of the former."""
 
 _CYCLE = struct.Struct("<q2d36dd6i")
 _COMMAND = struct.Struct("<qd2i8i18d")

@@ -1,7 +1,7 @@
 """Motion of the target: what the controller wants of its joints, cycle by cycle.
 
-A `Generator` is one kind of motion. `Motion` holds the target and the generator that moves it, and refuses a second
-one: on the real controller a program that does that dies of "another thread is already controlling the robot".
+A `Generator` is one kind of motion. `Motion` holds the target and the generator that moves it, and refuses a
+second one: on the real controller that ends a program with "another thread is already controlling the robot".
 """
 
 import math
@@ -218,7 +218,9 @@ class ToolMove:
         self._begin, self._end = begin, end
         twist = difference(end, begin)
         length = float(np.linalg.norm(twist[:3]))
-        self._profile = Trapezoid(length if length > 1e-6 else float(np.linalg.norm(twist[3:])), speed, acceleration)
+        if length < 1e-6:
+            length = float(np.linalg.norm(twist[3:]))
+        self._profile = Trapezoid(length, speed, acceleration)
         self._time = 0.0
 
     def step(self, target: Target, scaling: float) -> tuple[Array, Array]:
@@ -260,9 +262,14 @@ class Motion:
 
     def begin(self, owner: str, generator: Generator) -> None:
         """Let a generator move the target for `owner`; raises `ProgramError` while somebody else does."""
-        if self.owner and owner != self.owner:
-            raise ProgramError(f"another thread is already controlling the robot: {self.owner}, now {owner}")
+        if owner != self.owner:
+            self.check_free(owner)
         self.owner, self.generator = owner, generator
+
+    def check_free(self, wanted: str) -> None:
+        """Raise `ProgramError` while somebody moves the target, unless it only comes to rest."""
+        if self.owner not in ("", "stop"):
+            raise ProgramError(f"another thread is already controlling the robot: {self.owner}, now {wanted}")
 
     def release(self) -> None:
         """Let nobody move the target any more; it stands where it is, so it must have come to rest."""

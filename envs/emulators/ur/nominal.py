@@ -1,12 +1,13 @@
-"""What the controller takes its arm to be: kinematics and dynamics without the gap, with payload and TCP as set."""
+"""What the controller takes its arm to be: kinematics and dynamics with payload and TCP as set."""
 
 from collections.abc import Sequence
 
 import mujoco
 import numpy as np
 
-from pliant.envs.emulators.ur.arm import PAYLOAD, Arm, arm_spec
+from pliant.envs.emulators.ur.arm import TOOL, nominal_spec
 from pliant.envs.emulators.ur.poses import Array, compose, difference, rotation_matrix, rotation_vector
+from pliant.hardware.ur_arms import UrArm
 
 _ITERATIONS = 100
 _LARGEST_STEP = 0.5
@@ -20,11 +21,11 @@ class NominalArm:
         parameters: of the arm.
     """
 
-    def __init__(self, parameters: Arm) -> None:
+    def __init__(self, parameters: UrArm) -> None:
         self.parameters = parameters
-        self.model = arm_spec(parameters).compile()
+        self.model = nominal_spec(parameters).compile()
         self.data = mujoco.MjData(self.model)
-        self._body = int(self.model.body(PAYLOAD).id)
+        self._body = int(self.model.body(TOOL).id)
         self._linear, self._angular = np.zeros((3, 6)), np.zeros((3, 6))
         self._mass = np.zeros((6, 6))
         self.tcp = np.zeros(6)
@@ -114,7 +115,9 @@ class NominalArm:
         self.move(q)
         return self.pose() if tcp is None else compose(self.flange_pose(), tcp)
 
-    def inverse(self, pose: Array, near: Array, position: float = 1e-10, orientation: float = 1e-10) -> Array | None:
+    def inverse(
+        self, pose: Array, near: Array, position: float = 1e-10, orientation: float = 1e-10
+    ) -> Array | None:
         """Return joint angles near `near` that bring the TCP to a pose; None if none are found.
 
         Newton's steps on the twist that is left, damped where the arm is singular.

@@ -66,7 +66,8 @@ class Pins:
             outputs.set(f"standard_analog_input{pin}", self.analog_inputs[pin])
 
     def _take_analog(self, given: Mapping[str, Number]) -> None:
-        mask, kinds = int(given.get("standard_analog_output_mask", 0)), int(given.get("standard_analog_output_type", 0))
+        mask = int(given.get("standard_analog_output_mask", 0))
+        kinds = int(given.get("standard_analog_output_type", 0))
         for pin in (0, 1):
             if mask >> pin & 1:
                 share = min(max(float(given.get(f"standard_analog_output_{pin}", 0.0)), 0.0), 1.0)

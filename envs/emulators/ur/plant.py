@@ -11,9 +11,10 @@ import math
 import mujoco
 import numpy as np
 
-from pliant.envs.emulators.ur.arm import JOINTS, PAYLOAD, Arm, arm_spec
+from pliant.envs.emulators.ur.arm import FLANGE, FORCE, TOOL, TORQUE, Arm
 from pliant.envs.emulators.ur.poses import Array
-from pliant.envs.emulators.ur.settings import ControllerSettings
+from pliant.envs.emulators.ur.settings import ControllerSettings, Gap
+from pliant.hardware.ur_arms import JOINTS, LINKS
 
 _STEP = 0.001
 """Longest time step, s."""
@@ -30,6 +31,9 @@ _ROTOR = 0.005
 _CONSTANT = (14.5, 14.5, 11.5, 9.5, 9.5, 9.5)
 """Torque at the joint per current of its motor, N·m/A; estimated."""
 _DRIFT_TIME = 300.0
+"""Time in which most of the force sensor's drift comes about, s."""
+_UNKNOWN_RADIUS = 0.05
+"""Radius of gyration of the mass that the controller does not know of, m."""
 _SLOW = 0.5
 """Rate at which the joints' own encoders correct what the gears yield, 1/s."""
 
@@ -38,28 +42,31 @@ class Plant:
     """The arm, moved on cycle by cycle.
 
     Args:
-        parameters: of the arm.
+        arm: with what is mounted on it.
         settings: start, payload and gap.
         cycle: of the controller, s.
     """
 
-    def __init__(self, parameters: Arm, settings: ControllerSettings, cycle: float) -> None:
+    def __init__(self, arm: Arm, settings: ControllerSettings, cycle: float) -> None:
         gap = settings.gap
         self._gap = gap
         self._random = np.random.default_rng(settings.seed)
-        self._limit = np.array(parameters.torque)
+        self.limit = arm.torque
+        """Largest torques, N·m."""
         self._substeps = math.ceil(cycle / _STEP - 1e-9)
         softness = gap.flexibility if gap.flexibility > 1.0 / _RIGID else 1.0 / _RIGID
-        self._stiffness = _STIFFNESS * self._limit / softness
-        self.model = self._compile(parameters, settings, cycle / self._substeps)
+        self._stiffness = _STIFFNESS * self.limit / softness
+        self.model = self._compile(arm, gap, cycle / self._substeps)
         self.data = mujoco.MjData(self.model)
         self.data.qpos[:] = settings.start
         mujoco.mj_forward(self.model, self.data)
         self._damping = -self.model.actuator_biasprm[:, 2].copy()
-        self.coulomb = gap.friction * _COULOMB * self._limit
+        self.coulomb = gap.friction * _COULOMB * self.limit
         """Coulomb friction of the joints, N·m."""
-        self._viscous = gap.friction * _VISCOUS * self._limit
-        self._body = int(self.model.body(PAYLOAD).id)
+        self._viscous = gap.friction * _VISCOUS * self.limit
+        self._body = int(self.model.body(TOOL).id)
+        self._site = int(self.model.site(FLANGE).id)
+        self._sensors = [int(self.model.sensor(name).adr[0]) for name in (FORCE, TORQUE)]
         self._cycle = cycle
         self._follow = 1.0 - math.exp(-_LOOP * cycle)
         self.torque = np.zeros(6)
@@ -72,22 +79,19 @@ class Plant:
         self._torque_mode = False
         self._drift = 0.0
         self._extra_drift = np.zeros(6)
-        self.settle()
 
-    def _compile(self, parameters: Arm, settings: ControllerSettings, step: float) -> mujoco.MjModel:
-        spec = arm_spec(parameters)
+    def _compile(self, arm: Arm, gap: Gap, step: float) -> mujoco.MjModel:
+        spec = arm.spec.copy()
         spec.option.timestep = step
-        spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
-        gap = settings.gap
-        for name in JOINTS:
+        spec.option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
+        for name in LINKS:
             body = spec.body(name)
             body.mass *= 1.0 + gap.mass
             body.fullinertia = body.fullinertia * (1.0 + gap.mass)
-        load = spec.body(PAYLOAD)
-        mass = max(settings.payload + gap.payload, 1e-6)
-        load.mass, load.ipos = mass, settings.payload_cog
-        load.inertia = [mass * 0.002] * 3
+        if gap.payload > 0.0:
+            unknown = spec.body(TOOL).add_body(name="unknown payload")
+            unknown.explicitinertial, unknown.mass = True, gap.payload
+            unknown.inertia = [_UNKNOWN_RADIUS**2 * gap.payload] * 3
         for name, stiffness in zip(JOINTS, self._stiffness, strict=True):
             actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
             actuator.set_to_position(kp=float(stiffness), dampratio=1.0)
@@ -97,22 +101,27 @@ class Plant:
     @property
     def q(self) -> Array:
         """Angles of the links, rad: a view."""
-        return self.data.qpos
+        q: Array = self.data.qpos
+        return q
 
     @property
     def qd(self) -> Array:
         """Speeds of the links, rad/s: a view."""
-        return self.data.qvel
+        qd: Array = self.data.qvel
+        return qd
 
-    def settle(self) -> None:
-        """Let the motors stand where the gears carry the arm in its pose."""
+    def settle(self, feedforward: Array) -> None:
+        """Let the motors stand where the gears carry the arm in its pose.
+
+        Args:
+            feedforward: torques that the controller expects the gears to carry, N·m.
+        """
         data = self.data
         data.qvel[:] = 0.0
         mujoco.mj_forward(self.model, data)
-        self._correction[:] = 0.0
-        self._motor[:] = data.qpos + data.qfrc_bias / self._stiffness
-        self._offset = self._motor - data.qpos
         self.torque = data.qfrc_bias.copy()
+        self._motor[:] = data.qpos + self.torque / self._stiffness
+        self._correction = (self.torque - feedforward) / self._stiffness
 
     def track(self, q: Array, qd: Array, feedforward: Array) -> None:
         """Move on by a cycle with the motors on their way to `q`.
@@ -144,7 +153,7 @@ class Plant:
         model, data = self.model, self.data
         if not self._torque_mode:
             self._enter_torque_mode()
-        self.torque = np.clip(torque, -self._limit, self._limit)
+        self.torque = np.clip(torque, -self.limit, self.limit)
         data.qfrc_applied[:] = self.torque
         data.xfrc_applied[self._body] = self.push
         for _ in range(self._substeps):
@@ -153,10 +162,9 @@ class Plant:
     def _enter_torque_mode(self) -> None:
         self._torque_mode = True
         self.model.opt.disableactuator |= 1
-        self.model.dof_armature[:] = _ROTOR * self._limit
+        self.model.dof_armature[:] = _ROTOR * self.limit
         self.model.dof_frictionloss[:] = self.coulomb
         self.model.dof_damping[:] = self._viscous
-        self._elastic = False
 
     def _leave_torque_mode(self, q: Array, feedforward: Array) -> None:
         self._torque_mode = False
@@ -183,9 +191,9 @@ class Plant:
         It feels weight and inertia of the payload and what pushes on it.
         """
         gap = self._gap
-        turn = self.data.site_xmat[0].reshape(3, 3)
-        # MuJoCo's sensors tell what the arm exerts on the payload; the tool feels the opposite.
-        felt = -np.concatenate([turn @ self.data.sensordata[:3], turn @ self.data.sensordata[3:6]])
+        turn = self.data.site_xmat[self._site].reshape(3, 3)
+        # MuJoCo's sensors tell what the arm exerts on the tool; the tool feels the opposite.
+        felt = -np.concatenate([turn @ self.data.sensordata[at : at + 3] for at in self._sensors])
         noise = gap.force_noise * self._random.standard_normal(6)
         noise[3:] *= 0.1
         self._drift += self._cycle

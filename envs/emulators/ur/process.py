@@ -2,11 +2,10 @@
 
 import shutil
 import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from pliant.envs.emulators.child import EmulatorProcess
 from pliant.envs.emulators.control import request
@@ -16,11 +15,11 @@ from pliant.envs.emulators.ur.settings import ControllerSettings
 from pliant.errors import RobotError
 
 
-class EmulatedController:
+class EmulatedController(EmulatorProcess):
     """A controller with its arm in a process of its own, from `start` to `stop` or as a context manager.
 
     The process ends with this one, however this one ends. Ctrl-C does not reach it, so that a driver can still
-    bring its robot to rest.
+    bring its robot to rest. The log stays readable until the next start or the end of this object.
 
     Args:
         settings: the controller.
@@ -31,52 +30,9 @@ class EmulatedController:
     def __init__(self, settings: ControllerSettings | None = None, host: str = "127.0.0.2") -> None:
         self.settings = settings or ControllerSettings()
         self.host = host
-        self._folder: Path | None = None
-        self._process: EmulatorProcess | None = None
-
-    def start(self) -> None:
-        """Start the process; return when clients can connect. Raises what kept it from starting."""
-        if self._process is not None:
-            raise RobotError(f"the emulated controller at {self.host} runs already.")
-        self._remove_folder()
         self._folder = Path(tempfile.mkdtemp(prefix="pliant-ur-"))
-        make = partial(Emulator, self.settings, self.host, self._folder)
-        process = EmulatorProcess(f"emulated controller at {self.host}", make)
-        try:
-            process.start()
-        except BaseException:
-            self._remove_folder()
-            raise
-        self._process = process
-
-    def stop(self) -> None:
-        """End the process; the log stays readable until the next start or the end of this object. Safe to call twice."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.stop()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    def __del__(self) -> None:
-        self.stop()
-        self._remove_folder()
-
-    @property
-    def running(self) -> bool:
-        """Whether the process is there."""
-        return self._process is not None and self._process.running
-
-    @property
-    def pid(self) -> int | None:
-        """Number of the process; None while none runs."""
-        return None if self._process is None else self._process.pid
+        self._finalizer = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        super().__init__(f"emulated controller at {host}", partial(Emulator, self.settings, host, self._folder))
 
     def fault(self, name: str, at: int | None = None, duration: float | None = None, **settings: float) -> int:
         """Have a fault, see `Faults`; return the cycle at which it begins.
@@ -98,8 +54,8 @@ class EmulatedController:
     def press(self, button: str) -> None:
         """Do what an operator does on the pendant.
 
-        unlock (a protective stop), remote_control, local_control, emergency_stop, release_emergency_stop, power_on,
-        power_off, stop, free_slot. Raises `RobotError` where the controller refuses.
+        unlock (a protective stop), remote_control, local_control, emergency_stop, release_emergency_stop,
+        power_on, power_off, stop, free_slot. Raises `RobotError` where the controller refuses.
         """
         self._request("press", button=button)
 
@@ -127,23 +83,12 @@ class EmulatedController:
 
     def log(self) -> Records:
         """Return what the arm did, a record a cycle, see `CYCLES`; also after the process has ended."""
-        return read_ring(self._log_folder() / "cycles", CYCLES)
+        return read_ring(self._folder / "cycles", CYCLES)
 
     def commands(self) -> Records:
         """Return what came on the wire, a record a command, see `COMMANDS`; also after the process has ended."""
-        return read_ring(self._log_folder() / "commands", COMMANDS)
-
-    def _log_folder(self) -> Path:
-        if self._folder is None:
-            raise RobotError(f"the emulated controller at {self.host} was never started.")
-        return self._folder
+        return read_ring(self._folder / "commands", COMMANDS)
 
     def _request(self, command: str, **arguments: object) -> object:
-        if self._process is None or not self._process.running or self._folder is None:
-            raise RobotError(f"the emulated controller at {self.host} does not run.")
+        self.check_running()
         return request(self._folder / "controller", command, **arguments)
-
-    def _remove_folder(self) -> None:
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None

@@ -175,9 +175,7 @@ class RtdeServer:
                 connection.send(accepted(kind, payload == _PROTOCOL.to_bytes(2, "big")))
             case Kind.CONTROLLER_VERSION:
                 version = self._version
-                connection.send(
-                    controller_version(version.major, version.minor, version.bugfix, version.build)
-                )
+                connection.send(controller_version(version.major, version.minor, version.bugfix, version.build))
             case Kind.OUTPUTS:
                 self._ask_outputs(connection, payload)
             case Kind.INPUTS:

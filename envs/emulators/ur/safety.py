@@ -7,8 +7,9 @@ from enum import IntEnum
 
 import numpy as np
 
-from pliant.envs.emulators.ur.arm import JOINTS, Arm
+from pliant.envs.emulators.ur.arm import Arm
 from pliant.envs.emulators.ur.poses import Array
+from pliant.hardware.ur_arms import JOINTS
 
 PROTECTIVE_DECELERATION = 30.0
 """How quickly a protective stop brakes, rad/s²."""
@@ -67,8 +68,8 @@ class Safety:
         """Why it stopped last."""
         self.stopped_at = 0.0
         """When, s."""
-        self._range = np.array(arm.range)
-        self._speed = np.array(arm.speed)
+        self._low, self._high = arm.range
+        self._speed = arm.speed
 
     @property
     def bits(self) -> int:
@@ -89,13 +90,13 @@ class Safety:
         """Return what is wrong with a target and a measured state; empty if nothing is."""
         if not np.isfinite(target).all():
             return "a target that is no number"
-        if (np.abs(target) > self._range).any():
-            joint = int(np.argmax(np.abs(target) - self._range))
+        if (target < self._low).any() or (target > self._high).any():
+            joint = int(np.argmax(np.maximum(target - self._high, self._low - target)))
             return f"joint {JOINTS[joint]} beyond its range: {target[joint]:.3f} rad"
         if (np.abs(qd) > _OVERSPEED * self._speed).any():
             joint = int(np.argmax(np.abs(qd) / self._speed))
             return f"joint {JOINTS[joint]} too fast: {qd[joint]:.2f} rad/s"
         if not free and (np.abs(target - q) > _OFF_TARGET).any():
             joint = int(np.argmax(np.abs(target - q)))
-            return f"joint {JOINTS[joint]} is not where it should be: {q[joint]:.3f} rad, target {target[joint]:.3f}"
+            return f"joint {JOINTS[joint]} is off its target {target[joint]:.3f} rad, at {q[joint]:.3f} rad"
         return ""

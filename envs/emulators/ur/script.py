@@ -42,7 +42,7 @@ class Script:
 def take_scripts(text: str) -> tuple[str, list[Script]]:
     """Return what is left of the text on the script port, and the programs that are complete.
 
-    A program ends with `end` in the first column. What is no program (`stopj(2)\\n`) is dropped.
+    A program ends with `end` in the first column. Lines that are no program are dropped.
     """
     scripts = []
     while (end := _END.search(text)) is not None:

@@ -1,7 +1,7 @@
 """What an emulated controller is: arm, PolyScope version, how time passes, and the reality gap."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Gap:
     mass: float = 0.03
     """Links are heavier by this part."""
     friction: float = 1.0
-    """Friction in the joints, as a multiple of the usual: Coulomb 0.06·√(τ_max·54 N·m) … see `plant`."""
+    """Friction in the joints, as a multiple of the usual, see `plant`; the controller knows nothing of it."""
     flexibility: float = 1.0
     """Compliance of the gears, as a multiple of the usual; 0: as stiff as the time step allows."""
     position_noise: float = 2e-6
@@ -41,7 +41,7 @@ class Gap:
     """Drift of the force sensor after its zeroing, N in the first five minutes; a tenth of it, N·m, of torques."""
 
     def __post_init__(self) -> None:
-        check_bounds("gap 'payload'", self.payload, -10.0, 20.0, "kg")
+        check_bounds("gap 'payload'", self.payload, 0.0, 20.0, "kg")
         check_bounds("gap 'mass'", self.mass, -0.5, 1.0)
         for name in ("friction", "flexibility"):
             check_bounds(f"gap {name!r}", getattr(self, name), 0.0, 20.0)
@@ -59,19 +59,15 @@ class Gap:
 class ControllerSettings:
     """An emulated controller with its arm."""
 
-    robot: str = "ur10e"
+    robot: Any = "ur10e"
+    """What `describe` takes: a name, a file, or settings; tool, payload and TCP are the description's, and the
+    controller is configured with them."""
     polyscope: str = "5.22"
     pace: Pace = "real_time"
     """`lock_step`: the arm moves only when it is told to, by a command that sets its motion or by `step`."""
     cycles_per_command: int = 1
     """In lock step: cycles that pass with a command."""
     gap: Gap = field(default_factory=Gap)
-    payload: float = 0.0
-    """Mass of the tool on the flange, kg, which the controller is configured with too."""
-    payload_cog: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Its centre in the flange, m."""
-    tcp: tuple[float, float, float, float, float, float] = (0.0,) * 6
-    """Tool centre point in the flange, m and rotation vector."""
     start: tuple[float, ...] = START
     """Joint angles at the start, rad."""
     serial_number: str = "20195500001"
@@ -89,16 +85,14 @@ class ControllerSettings:
         if self.pace not in PACES:
             raise unknown_name("pace", self.pace, PACES)
         check_count("cycles_per_command", self.cycles_per_command, 1, 1000)
-        check_bounds("payload", self.payload, 0.0, 50.0, "kg")
         check_bounds("log_time", self.log_time, 1.0, 36000.0, "s")
         check_bounds("unlock_delay", self.unlock_delay, 0.0, 3600.0, "s")
         check_count("seed", self.seed, 0, 2**32 - 1)
-        for name, count in (("start", 6), ("tcp", 6), ("payload_cog", 3)):
-            values = np.asarray(getattr(self, name), dtype=float)
-            if values.shape != (count,):
-                raise ShapeError(f"{name} has {values.size} numbers; {count} are needed.")
-            for value in values:
-                check_bounds(name, float(value), -20.0, 20.0)
+        angles = np.asarray(self.start, dtype=float)
+        if angles.shape != (6,):
+            raise ShapeError(f"start has {angles.size} angles; 6 are needed.")
+        for angle in angles:
+            check_bounds("start", float(angle), -7.0, 7.0, "rad")
         if not self.serial_number.isdigit():
             raise ConfigurationError(f"the serial number is {self.serial_number!r}; digits are needed.")
 
