@@ -7,7 +7,6 @@ one nothing more is sent, and the controller's watchdog ends the motion. The ker
 program that started it is gone.
 """
 
-import contextlib
 import ctypes
 import json
 import math
@@ -75,8 +74,9 @@ _GAP = 0.05
 """Time without a command after which the controller's target is looked at again, s."""
 _START = 5.0
 """How long an uploaded program may take until it runs, s."""
+_SETTLE = 4
+"""Cycles from the end of a call until the program takes the next command."""
 _PR_SET_PDEATHSIG = 1
-_PRIORITY = 10
 
 
 class Client:
@@ -153,7 +153,9 @@ class Client:
 
     def call_arm(self, frequency: float) -> bool:
         """Arm the controller's watchdog: less than `frequency` commands a second end the program."""
-        return bool(self._control.setWatchdog(frequency))
+        armed = bool(self._control.setWatchdog(frequency))
+        self._settle()
+        return armed
 
     def call_stop(self) -> bool:
         """Brake, and end the program; the controller then holds the arm by itself."""
@@ -171,6 +173,7 @@ class Client:
             braked = True
         else:
             braked = bool(ends[self._settings["mode"]](a))
+        self._settle()
         self._control.stopScript()
         self._control = None
         return braked
@@ -192,6 +195,10 @@ class Client:
         ended = bool(self._control.endFreedriveMode())
         self._control.stopScript()
         return ended
+
+    def _settle(self) -> None:
+        """Let the program be ready for the next command: the client would wait for it at full processor load."""
+        time.sleep(_SETTLE * self._settings["cycle"])
 
     # Commands
 
@@ -312,12 +319,6 @@ def die_with(parent: int) -> None:
         os._exit(0)
 
 
-def hurry() -> None:
-    """Come before other programs, where the user may (an `rtprio` of /etc/security/limits.conf)."""
-    with contextlib.suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
-
-
 def main(arguments: list[str]) -> None:
     """Serve the other side of the seam.
 
@@ -326,7 +327,6 @@ def main(arguments: list[str]) -> None:
     """
     memory, wakes, calls, parent = map(int, arguments)
     die_with(parent)
-    hurry()
     sys.setswitchinterval(1e-4)  # neither thread may keep the other waiting for a whole cycle
     # Of low numbers, as `select` takes only those.
     memory, wakes, calls = (os.dup(descriptor) for descriptor in (memory, wakes, calls))
