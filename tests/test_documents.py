@@ -104,6 +104,13 @@ def test_the_page_on_servos_runs_as_it_stands(tmp_path):
     )
 
 
+def test_the_page_on_universal_robots_runs_as_it_stands(tmp_path):
+    (use,) = blocks("docs/universal-robots.md", "python")
+    first, *_, last = run_python(use, tmp_path).splitlines()
+    assert "[ 0.  -1.6  1.8 -1.8 -1.6  0.3]" in first
+    assert 1.0 < float(last) < 100.0
+
+
 @pytest.mark.parametrize("page", ["README.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))])
 def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", (ROOT / page).read_text()):

@@ -203,7 +203,7 @@ def add_pedestal(spec: mujoco.MjSpec, arm: UrArm, height: float) -> None:
     rs = _Radii.of(arm).shoulder
     for name, material, radius, low, high in (
         ("pedestal_top", "plate", 1.75 * rs, -0.25 * rs, 0.0),
-        ("pedestal_column", "ur_seam", 1.20 * rs, -height, -0.25 * rs),
+        ("pedestal_column", "profile", 1.15 * rs, -height, -0.25 * rs),
         ("pedestal_foot", "plate", 2.60 * rs, -height, -height + 0.2 * rs),
     ):
         part = _Part("world", material, (0.0, 0.0, 0.0), _Z, radius, low, high, (0.0, 0.05 * rs))

@@ -14,8 +14,6 @@ from pliant.envs.emulators.ur.poses import Array, between, difference
 
 _SERVO_GAIN_TIME = 1.2
 """Delay that the gain of servoJ adds, s: this over the gain; 4 ms at 300."""
-_SERVO_PATH = 0.006
-"""What of servoJ's delay lies outside its filter: arrival, sampling, and the motors' loop, s."""
 _SERVO_ACCELERATION = 60.0
 """Largest acceleration of servoJ, rad/s²."""
 _STANDSTILL = 1e-6
@@ -61,7 +59,7 @@ class Servo:
         """Give a new target, rad."""
         self._newest = q
         self._time = time
-        delay = max(lookahead + _SERVO_GAIN_TIME / max(gain, 1.0) - _SERVO_PATH, 0.004)
+        delay = max(lookahead + _SERVO_GAIN_TIME / max(gain, 1.0), 0.004)
         self._omega = 2.0 / delay
 
     def step(self, target: Target, scaling: float) -> tuple[Array, Array]:

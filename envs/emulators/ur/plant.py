@@ -74,8 +74,8 @@ class Plant:
         self.push = np.zeros(6)
         """Force, N, and torque, N·m, that somebody exerts on the flange, in base axes."""
         self._motor = self.data.qpos.copy()
-        self._motor_speed = np.zeros(6)
         self._correction = np.zeros(6)
+        self._target = self._motor.copy()
         self._torque_mode = False
         self._drift = 0.0
         self._extra_drift = np.zeros(6)
@@ -132,8 +132,9 @@ class Plant:
         """
         model, data = self.model, self.data
         if self._torque_mode:
-            self._leave_torque_mode(q, feedforward)
-        self._correction += _SLOW * self._cycle * (q - data.qpos)
+            self._leave_torque_mode(feedforward)
+        self._correction += _SLOW * self._cycle * (self._target - data.qpos)
+        self._target = q
         goal = q + feedforward / self._stiffness + self._correction
         before = self._motor
         self._motor = before + self._follow * (goal - before) + (1.0 - self._follow) * qd * self._cycle
@@ -144,9 +145,10 @@ class Plant:
         for _ in range(self._substeps):
             data.ctrl += step
             mujoco.mj_step(model, data)
-        # What the gears carry, and what the motors need beyond it against friction.
-        self.torque = data.qfrc_actuator + self._viscous * speed + self.coulomb * np.tanh(speed / 0.01)
-        self._motor_speed = speed
+        # What the gears carry, and what the motors need beyond it against friction. The integrator takes the gears
+        # implicitly, so what they carry is told by the end of the step.
+        carried = self._stiffness * (data.ctrl - data.qpos) - self._damping * data.qvel
+        self.torque = carried + self._viscous * speed + self.coulomb * np.tanh(speed / 0.01)
 
     def push_through(self, torque: Array) -> None:
         """Move on by a cycle with torques of the motors, N·m; friction is theirs to overcome."""
@@ -166,7 +168,7 @@ class Plant:
         self.model.dof_frictionloss[:] = self.coulomb
         self.model.dof_damping[:] = self._viscous
 
-    def _leave_torque_mode(self, q: Array, feedforward: Array) -> None:
+    def _leave_torque_mode(self, feedforward: Array) -> None:
         self._torque_mode = False
         self.model.opt.disableactuator &= ~1
         for friction in (self.model.dof_armature, self.model.dof_frictionloss, self.model.dof_damping):
@@ -174,6 +176,7 @@ class Plant:
         self.data.qfrc_applied[:] = 0.0
         self._motor = self.data.qpos + feedforward / self._stiffness
         self._correction[:] = 0.0
+        self._target = self.data.qpos.copy()
 
     # Sensors
 

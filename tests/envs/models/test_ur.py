@@ -63,7 +63,7 @@ def symmetric(xx, xy, xz, yy, yz, zz):
 
 
 class Body:
-    """A link: its joint's frame in the parent's at 0, and what turns with it (mass, centre, inertia) in its own."""
+    """A link: its joint's frame in the parent's at 0, and what turns with it (mass, centre, inertia) in its."""
 
     def __init__(self, turn, offset, parts):
         self.turn, self.offset, self.parts = turn, np.asarray(offset, float), parts
