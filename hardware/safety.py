@@ -24,6 +24,7 @@ DEFAULT_MOTION: Mapping[str, MotionLimits] = MappingProxyType(
     {
         "rad": MotionLimits(speed=1.5, acceleration=15.0, step=0.1, walk_speed=0.3),
         "m": MotionLimits(speed=0.25, acceleration=2.5, step=0.02, walk_speed=0.05),
+        "rad/s": MotionLimits(speed=5.0, acceleration=200.0, walk_speed=1.0),
         "N·m": MotionLimits(speed=20.0, acceleration=2000.0, walk_speed=2.0),
         "N": MotionLimits(speed=200.0, acceleration=20000.0, walk_speed=20.0),
         "1": MotionLimits(speed=5.0, acceleration=500.0, walk_speed=0.5),

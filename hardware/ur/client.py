@@ -1,10 +1,10 @@
 """The process that speaks to the controller: `python -m pliant.hardware.ur.client`, started by the supervisor.
 
-It alone imports `ur-rtde`, whose constructors hold the interpreter lock, whose calls may never return, and which can
-bring its whole process down. Two threads: one publishes every package of the controller, one takes the commands. A
-command is checked again before it is passed on, and leads the controller for its own period only: without the next
-one nothing more is sent, and the controller's watchdog ends the motion. The kernel kills this process when the
-program that started it is gone.
+It alone imports `ur-rtde`, whose constructors hold the interpreter lock, whose calls may never return, and which
+can bring its whole process down. Two threads: one publishes every package of the controller, one takes the
+commands. A command is checked again before it is passed on, and leads the controller for its own period only:
+without the next one nothing more is sent, and the controller's watchdog ends the motion. The kernel kills this
+process when the program that started it is gone.
 """
 
 import ctypes
@@ -253,8 +253,8 @@ class Client:
         """Time until the next setpoint is due, s; None: there is none."""
         if self._path is None:
             return None
-        begin = self._path[3]
-        return max(0.0, begin + self._done * self._settings["cycle"] - time.monotonic())
+        begin: float = self._path[3]
+        return max(0.0, begin + self._done * float(self._settings["cycle"]) - time.monotonic())
 
     def _lead(self) -> None:
         """Send the setpoint that is due; those that were missed are left out."""

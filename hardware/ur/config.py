@@ -45,8 +45,9 @@ class Payload:
 class URConfig:
     """An arm of Universal Robots behind its controller.
 
-    The command has six columns: `JOINT/position`, `JOINT/velocity` or `JOINT/torque`, or in the mode `tool` the pose
-    of the tool's centre point in the controller's base frame, `tcp/x` … `tcp/rz` (m, and a rotation vector in rad).
+    The command has six columns: `JOINT/position`, `JOINT/velocity` or `JOINT/torque`, or in the mode `tool` the
+    pose of the tool's centre point in the controller's base frame, `tcp/x` … `tcp/rz` (m, and a rotation vector in
+    rad).
     """
 
     host: str
@@ -56,8 +57,8 @@ class URConfig:
     mode: Mode = "position"
     """`position` (servoJ), `velocity` (speedJ), `torque` (directTorque) or `tool` (servoL)."""
     period: float | None = None
-    """Time from one command to the next, s: the controller's own (2 ms, 8 ms of a CB3) or a whole multiple; None: its
-    own. Between commands further apart, positions and poses are interpolated."""
+    """Time from one command to the next, s: the controller's own (2 ms, 8 ms of a CB3) or a whole multiple; None:
+    its own. Between commands further apart, positions and poses are interpolated."""
     name: str = "ur"
     joints: Sequence[str] = JOINTS
     """Their names, from the base to the flange."""
@@ -84,10 +85,11 @@ class URConfig:
     damping: Sequence[float] = (0.0,) * 6
     """Of each joint when torques are commanded, taken off the command with the measured speed, N·m·s/rad."""
     torque_constants: Sequence[float] | None = None
-    """Torque on the link by the motor's current, N·m/A, as you measured it: nobody publishes it. None: the torque of
-    the joints is unknown, except as the controller's own model says (`JOINT/controller_torque`)."""
+    """Torque on the link by the motor's current, N·m/A, as you measured it: nobody publishes it. None: the torque
+    of the joints is unknown, except as the controller's own model says (`JOINT/controller_torque`)."""
     watchdog: float = 0.1
-    """Silence of this program after which the controller ends the motion by itself, s; it stands 0.03 … 0.08 s later.
+    """Silence of this program after which the controller ends the motion by itself, s; it stands 0.03 … 0.08 s
+    later.
     """
     stale: float = 0.05
     """Age of the controller's last package at which the arm is stopped, s."""
@@ -115,7 +117,8 @@ class URConfig:
         self._check_period(arm)
         joints = tuple(self.joints) if not isinstance(self.joints, str) else (self.joints,)
         if len(joints) != 6 or len(set(joints)) != 6 or not all(isinstance(name, str) and name for name in joints):
-            raise ConfigurationError(f"the arm has six joints of different names; {', '.join(map(repr, joints))} given.")
+            given = ", ".join(map(repr, joints))
+            raise ConfigurationError(f"the arm has six joints of different names; {given} given.")
         object.__setattr__(self, "joints", joints)
         self._settle_ranges(arm)
         self._check_numbers()
@@ -138,14 +141,16 @@ class URConfig:
         if round(steps) < 1 or abs(steps - round(steps)) > 1e-6:
             raise ConfigurationError(
                 f"period is {1e3 * period:g} ms; the controller of a {arm.name} takes commands every "
-                f"{1e3 * arm.period:g} ms, so {1e3 * arm.period * max(1, round(steps)):g} ms would do, or any whole "
+                f"{1e3 * arm.period:g} ms, so {1e3 * arm.period * max(1, round(steps)):g} ms would do, or any "
+                f"whole "
                 "multiple."
             )
         object.__setattr__(self, "period", round(steps) * arm.period)
         check_bounds("watchdog", self.watchdog, 0.02, 1.0, "s")
         if self.watchdog < 2 * round(steps) * arm.period:
             raise ConfigurationError(
-                f"watchdog is {self.watchdog:g} s, less than two periods of {period:g} s: it would end every motion."
+                f"watchdog is {self.watchdog:g} s, less than two periods of {period:g} s: it would end every "
+                f"motion."
             )
         check_bounds("stale", self.stale, 5 * arm.period, 1.0, "s")
 

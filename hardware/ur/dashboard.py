@@ -93,7 +93,8 @@ def stop_program(host: str, deceleration: float, dashboard: bool) -> str:
             script.shutdown(socket.SHUT_WR)
     except OSError as error:
         raise RobotError(
-            f"the program of the controller at {host} could not be ended ({error.strerror or error}); its watchdog "
+            f"the program of the controller at {host} could not be ended ({error.strerror or error}); its "
+            f"watchdog "
             "ends it."
         ) from error
     return "a program that brakes"

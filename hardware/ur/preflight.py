@@ -1,7 +1,7 @@
 """What is asked of a controller before the first motion; every refusal says what to press on the pendant."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -124,7 +124,7 @@ def preflight(config: URConfig) -> Findings:
         found.values = session.values(
             (
                 *("robot_mode", "safety_mode", "safety_status_bits", "runtime_state", "actual_qd", "actual_q"),
-                *("payload", "payload_cog", "tcp_offset", "speed_scaling", "target_speed_fraction", "actual_TCP_force"),
+                *("payload", "payload_cog", "tcp_offset", "target_speed_fraction", "actual_TCP_force"),
             )
         )
     _check_modes(config, found)
@@ -141,9 +141,10 @@ def preflight(config: URConfig) -> Findings:
             f"PolyScope {version} takes no torques; 5.26 or 10.10 and later do. Use mode=position or velocity."
         )
     if (version.major < 5) != (config.cycle > 0.005):
+        kind = "a CB3" if config.cycle > 0.005 else "an e-series"
         found.refusals.append(
-            f"the controller has PolyScope {version}, but a {config.model} has {'a CB3' if config.cycle > 0.005 else 'an e-series'} "
-            "controller: say which arm it is, robot=ur10 or robot=ur10e."
+            f"the controller has PolyScope {version}, but a {config.model} has {kind} controller: say which arm "
+            "it is, robot=ur10 or robot=ur10e."
         )
     _check_installation(config, found)
     _warn(config, found)
@@ -192,7 +193,8 @@ def _check_dashboard(config: URConfig, found: Findings) -> None:
         return
     if not remote:
         found.refusals.append(
-            "local control; press the tablet symbol top right and choose Remote Control (Settings → System → Remote "
+            "local control; press the tablet symbol top right and choose Remote Control (Settings → System → "
+            "Remote "
             "Control switches it on first)."
         )
 
@@ -214,7 +216,8 @@ def _check_installation(config: URConfig, found: Findings) -> None:
             cog = found.values.get("payload_cog")
             if cog is not None and payload.mass > 0 and math.dist(cog, payload.cog) > 10 * LENGTH_TOLERANCE:
                 found.refusals.append(
-                    f"the controller's payload has its centre at {_text(cog)} m, {_text(payload.cog)} m are configured; "
+                    f"the controller's payload has its centre at {_text(cog)} m, {_text(payload.cog)} m are "
+                    f"configured; "
                     "set Installation → Payload, or robot.machine.payload."
                 )
     if config.tcp is not None:
@@ -223,7 +226,8 @@ def _check_installation(config: URConfig, found: Findings) -> None:
             found.warnings.append(f"PolyScope {found.version} does not tell its TCP; look yourself.")
         elif not np.allclose(there, config.tcp, rtol=0, atol=LENGTH_TOLERANCE):
             found.refusals.append(
-                f"the controller's TCP is {_text(there)}, {_text(config.tcp)} is configured (m and rotation vector); "
+                f"the controller's TCP is {_text(there)}, {_text(config.tcp)} is configured (m and rotation "
+                f"vector); "
                 "set Installation → TCP, or robot.machine.tcp."
             )
 
@@ -240,7 +244,8 @@ def _warn(config: URConfig, found: Findings) -> None:
     force = found.values.get("actual_TCP_force")
     if force is not None and math.hypot(*force[:3]) > LARGEST_UNKNOWN_FORCE:
         found.warnings.append(
-            f"{math.hypot(*force[:3]):.0f} N act on the tool, and the start of the client's program zeroes the force "
+            f"{math.hypot(*force[:3]):.0f} N act on the tool, and the start of the client's program zeroes the "
+            f"force "
             "sensor: measured forces will be wrong by as much. Let the tool hang free."
         )
     if found.version.major >= 10:
@@ -249,5 +254,5 @@ def _warn(config: URConfig, found: Findings) -> None:
         )
 
 
-def _text(values: tuple[float, ...] | object) -> str:
-    return "[" + ", ".join(f"{value:.4g}" for value in values) + "]"  # type: ignore[attr-defined]
+def _text(values: Sequence[float]) -> str:
+    return "[" + ", ".join(f"{value:.4g}" for value in values) + "]"

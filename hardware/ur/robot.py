@@ -37,14 +37,14 @@ _WRENCH: Final = ("fx", "fy", "fz", "tx", "ty", "tz")
 class URRobot(Robot):
     """An arm of Universal Robots, driven by `ur-rtde` in a process of its own.
 
-    - `connect` starts that process and only listens: nothing is uploaded, nothing moves, and the arm may be read while
-      it is moved by hand or by a program of the pendant.
-    - The first `send` makes sure that the arm may move (`preflight`), refuses a command further than `first_step` from
-      where it is, uploads the client's program, which zeroes the force sensor, arms the controller's watchdog, and
-      begins where the controller holds the arm: nothing jumps.
-    - Every `send` is limited in speed and, in the modes `position` and `tool`, interpolated over the period. It returns
-      what was sent. A speed slider below 100 % limits the speed further. After a gap it goes on from the controller's
-      own target.
+    - `connect` starts that process and only listens: nothing is uploaded, nothing moves, and the arm may be read
+      while it is moved by hand or by a program of the pendant.
+    - The first `send` makes sure that the arm may move (`preflight`), refuses a command further than `first_step`
+      from where it is, uploads the client's program, which zeroes the force sensor, arms the controller's
+      watchdog, and begins where the controller holds the arm: nothing jumps.
+    - Every `send` is limited in speed and, in the modes `position` and `tool`, interpolated over the period. It
+      returns what was sent. A speed slider below 100 % limits the speed further. After a gap it goes on from the
+      controller's own target.
     - A protective or emergency stop, a program that has ended, a client that is dead or whose controller has been
       silent for `stale` s: the arm's program is stopped, `RobotError` says why, and every `send` is refused until
       `recover`, which the operator calls when the cause is gone. Nothing unlocks a protective stop by itself
@@ -52,9 +52,10 @@ class URRobot(Robot):
     - `stop` brakes and ends the program; the controller holds the arm. Any thread. The next `send` begins anew.
     - A process that dies, or one that only falls silent, leaves the arm to the controller's watchdog.
 
-    Torque is that of the motors' currents if `torque_constants` are configured, else NaN; what the controller's model
-    says is the signal `JOINT/controller_torque`. `tcp/…` are pose (m, rotation vector), speed, and wrench at the
-    tool's centre point in the axes of the controller's base frame; the wrench is what the surroundings do to the tool.
+    Torque is that of the motors' currents if `torque_constants` are configured, else NaN; what the controller's
+    model says is the signal `JOINT/controller_torque`. `tcp/…` are pose (m, rotation vector), speed, and wrench at
+    the tool's centre point in the axes of the controller's base frame; the wrench is what the surroundings do to
+    the tool.
 
     Args:
         config: the arm and how it is driven.
@@ -66,8 +67,6 @@ class URRobot(Robot):
         """Periods that began late since `connect`."""
         self.worst_lateness = 0.0
         """Longest delay of a period since `connect`, s."""
-        self.steps_left_out = 0
-        """Commands that the client had not taken by the end of their period."""
         self._info = _info(config)
         step = np.array(config.speed) * config.cycle if config.mode in ("position", "tool") else np.full(6, 1e9)
         self.supervisor = Supervisor(
@@ -133,13 +132,14 @@ class URRobot(Robot):
             self._listen()
             self._start = self.supervisor.time()
             self._engaged, self._fault, self._sent = False, "", None
-            self.overruns, self.worst_lateness, self.steps_left_out = 0, 0.0, 0
+            self.overruns, self.worst_lateness = 0, 0.0
             self._connected = True
 
     def recover(self) -> None:
         """Allow motion again after a fault, from the measured state; old targets are dropped.
 
-        For the operator who has ended the cause. The client is built anew. Raises `RobotError` if the arm is not ready.
+        For the operator who has ended the cause. The client is built anew. Raises `RobotError` if the arm is not
+        ready.
         """
         with self._exclusive():
             if not self._connected:
@@ -186,8 +186,8 @@ class URRobot(Robot):
     def stop(self) -> None:
         """Brake and let the controller hold the arm. Never raises; any thread.
 
-        Called by a signal's handler while this thread has the robot, it takes effect when that is over, before anything
-        else is sent.
+        Called by a signal's handler while this thread has the robot, it takes effect when that is over, before
+        anything else is sent.
         """
         with self._exclusive():
             self._stop_pending = True
@@ -202,19 +202,21 @@ class URRobot(Robot):
             self.supervisor.end()
 
     def zero_force(self) -> None:
-        """Zero the force-torque sensor; the arm must stand still and nothing press on the tool.
+        """Zero the force-torque sensor. Let the tool hang free: what presses on it would push back afterwards.
+
+        The arm is held, and the next `send` begins anew.
 
         Raises:
-            RobotError: the arm moves, a force acts that would push back afterwards, or it is not connected. Not while
-                the arm is commanded: begin anew afterwards.
+            RobotError: the arm moves, may not be driven, or is not connected.
         """
         with self._exclusive():
             if not self._connected:
                 raise self._not_connected()
             state = self._package()
             if np.abs(state["actual_qd"]).max() > checks.STEADY_SPEED:
-                raise RobotError(f"{self.config.name}: the force sensor is zeroed only while the arm stands still.")
+                raise RobotError(f"{self.config.name} moves; the force sensor is zeroed at rest only.")
             self._hold_still()
+            self._preflight()
             self._upload()
             try:
                 if not self.supervisor.call("zero"):
@@ -226,14 +228,13 @@ class URRobot(Robot):
     def diagnostics(self) -> Mapping[str, object]:
         """Return the condition of client and controller.
 
-        `overruns`, `worst_lateness_s`, `steps_left_out`, `fault` (why nothing is sent any more; empty if it is),
+        `overruns`, `worst_lateness_s`, `fault` (why nothing is sent any more; empty if it is),
         `client_pid`, and of the controller's newest package `age_s`, `robot_mode`, `safety_mode`, `speed_scaling`,
         `joint_temperatures_celsius`; these only while it answers.
         """
         found: dict[str, object] = {
             "overruns": self.overruns,
             "worst_lateness_s": self.worst_lateness,
-            "steps_left_out": self.steps_left_out,
             "fault": self._fault or self.supervisor.loss,
             "client_pid": self.supervisor.pid,
         }
@@ -286,10 +287,7 @@ class URRobot(Robot):
         state = self._package()
         here = self._hold(state)
         self._check_first(here, wanted)
-        found = checks.preflight(self.config)
-        for warning in found.warnings:
-            log.warning("%s: %s", self.config.name, warning)
-        found.raise_if_refused(self.config.name)
+        self._preflight()
         self._raise_if_stop_pending()
         self._upload()
         self._raise_if_stop_pending()
@@ -310,8 +308,14 @@ class URRobot(Robot):
             raise
         self._deadline = self.supervisor.time() + self._info.period
 
+    def _preflight(self) -> None:
+        found = checks.preflight(self.config)
+        for warning in found.warnings:
+            log.warning("%s: %s", self.config.name, warning)
+        found.raise_if_refused(self.config.name)
+
     def _begin(self, here: Array) -> None:
-        """Have the client hold the arm; a command that came too late, as while the machine is busy, is repeated."""
+        """Have the client hold the arm; a command that came too late is repeated: nothing moves yet."""
         for _ in range(_TRIES):
             self._number = self.supervisor.command(here, here, 1)
             if self._check_answer(self._number, late=True):
@@ -321,8 +325,8 @@ class URRobot(Robot):
     def _upload(self) -> None:
         """Have the client upload its program and see that the controller runs it.
 
-        The client's constructor fails now and then, as after an emergency stop; a client is used for one program only,
-        because reconnecting brings it down.
+        The client's constructor fails now and then, as after an emergency stop; a client is used for one program
+        only, because reconnecting brings it down.
         """
         for attempt in range(_TRIES):
             try:
@@ -454,8 +458,8 @@ class URRobot(Robot):
         for channel, at, there in zip(self._info.command, here, wanted, strict=True):
             if max(channel.low - at, at - channel.high) > self.config.first_step:
                 raise RobotError(
-                    f"{channel.name} stands at {at:.3f} {channel.unit}, outside [{channel.low:g}, {channel.high:g}]; "
-                    "move it in with the pendant (freedrive), or correct the limits."
+                    f"{channel.name} stands at {at:.3f} {channel.unit}, outside [{channel.low:g}, "
+                    f"{channel.high:g}]; move it in with the pendant (freedrive), or correct the limits."
                 )
             if abs(there - at) > self.config.first_step:
                 raise RobotError(
@@ -525,7 +529,12 @@ class URRobot(Robot):
             sensors=np.concatenate(
                 [
                     *(state[name] for name in ("target_q", "actual_current", "target_moment")),
-                    *(state["actual_TCP_pose"][:3], rotation, state["actual_TCP_speed"], state["actual_TCP_force"]),
+                    *(
+                        state["actual_TCP_pose"][:3],
+                        rotation,
+                        state["actual_TCP_speed"],
+                        state["actual_TCP_force"],
+                    ),
                     *(state[name] for name in ("timestamp", "speed_scaling")),
                     *(_pin(state, "input", name) for name in config.inputs),
                     *(_pin(state, "output", name) for name in config.outputs),

@@ -1,7 +1,7 @@
 """A short look at a controller over its real-time interface: version, single values, registers in use.
 
-For what must be known before the client is let loose: that one crashes on some versions of PolyScope, waits for ever
-for answers that do not come, and says little of what is wrong.
+For what must be known before the client is let loose: that one crashes on some versions of PolyScope, waits for
+ever for answers that do not come, and says little of what is wrong.
 """
 
 import contextlib
@@ -53,7 +53,8 @@ class Session:
             self._socket = socket.create_connection((host, PORT), PATIENCE)
         except OSError as error:
             raise RobotError(
-                f"no controller answers at {host} (port {PORT}: {error.strerror or error}). Is it switched on, is the "
+                f"no controller answers at {host} (port {PORT}: {error.strerror or error}). Is it switched on, "
+                f"is the "
                 "cable in, are both in one network, and is RTDE switched on (Settings → Security → Services)?"
             ) from error
         self._buffer = b""
@@ -94,7 +95,8 @@ class Session:
             if kind == _DATA and len(data) == 1 + struct.calcsize(form) and data[0] == recipe:
                 flat = iter(struct.unpack(form, data[1:]))
                 sizes = [int(_FORMATS[k][:-1] or 1) for k in kinds]
-                return {name: tuple(float(next(flat)) for _ in range(n)) for name, n in zip(known, sizes, strict=True)}
+                counts = zip(known, sizes, strict=True)
+                return {name: tuple(float(next(flat)) for _ in range(count)) for name, count in counts}
         raise self._strange("it sends no package")
 
     def in_use(self, names: Sequence[str]) -> list[str]:

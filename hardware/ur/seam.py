@@ -1,8 +1,8 @@
 """What this program and the process that speaks to the controller share: memory, and sockets that wake the other.
 
-One file in memory that has no name, so nothing is left behind whoever dies: three blocks of numbers, each written by
-one side only, whole or not at all, and when the other side last asked. A byte on a socket says that a block is new;
-the socket's end says that the other side is gone. Calls that take their time go as text on a second socket.
+One file in memory that has no name, so nothing is left behind whoever dies: three blocks of numbers, each written
+by one side only, whole or not at all, and when the other side last asked. A byte on a socket says that a block is
+new; the socket's end says that the other side is gone. Calls that take their time go as text on a second socket.
 """
 
 import mmap
@@ -15,14 +15,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pliant.errors import RobotError
 from pliant.hardware.robot import Array
 
 Layout = Mapping[str, int]
 
 COMMAND: Final[Layout] = MappingProxyType({"number": 1, "issued": 1, "steps": 1, "start": 6, "target": 6})
-"""A command and how many numbers each part has: its number, when it was issued (s, this machine's clock), in how many
-cycles the controller is led from `start` to `target`."""
+"""A command and how many numbers each part has: its number, when it was issued (s, this machine's clock), in how
+many cycles the controller is led from `start` to `target`."""
 STATE: Final[Layout] = MappingProxyType(
     {
         **{"timestamp": 1, "arrival": 1},
@@ -38,8 +37,8 @@ STATE: Final[Layout] = MappingProxyType(
 )
 """The controller's newest package, by its own names, and when it arrived (s, this machine's clock)."""
 ANSWER: Final[Layout] = MappingProxyType({"number": 1, "verdict": 1, "done": 1, "returned": 1})
-"""The last command that was taken: its number, what became of it (`VERDICTS`), when its first call returned; and how
-many calls have returned in all."""
+"""The last command that was taken: its number, what became of it (`VERDICTS`), when its first call returned; and
+how many calls have returned in all."""
 
 TAKEN, NOT_FINITE, BEYOND, OLD, FAILED = range(5)
 VERDICTS: Final = (
@@ -50,7 +49,7 @@ VERDICTS: Final = (
     "the client's call failed",
 )
 
-_TRIES = 2000
+_COPIES = 4
 _HEAD = 64
 """Bytes before a block's numbers: its counter, and no other block's in the same cache line."""
 
@@ -64,39 +63,35 @@ def places(layout: Layout) -> Mapping[str, slice]:
 class Block:
     """Numbers in shared memory that one side writes and the other reads, never a mixture of old and new.
 
-    The writer makes the counter odd, writes, and makes it even; a reader that sees it odd or changed reads again.
+    The writer fills the next of a few copies and then counts it; a reader takes the one counted last. So neither
+    waits for the other, and a writer that dies in the middle leaves the one before.
     """
 
     def __init__(self, memory: memoryview, layout: Layout) -> None:
         self.parts = places(layout)
+        size = sum(layout.values())
         self._counter = np.frombuffer(memory[:8], dtype=np.uint64)
-        self._numbers = np.frombuffer(memory[_HEAD : _HEAD + 8 * sum(layout.values())], dtype=np.float64)
-        self._count = int(self._counter[0])
+        numbers = np.frombuffer(memory[_HEAD : _HEAD + 8 * _COPIES * size], dtype=np.float64)
+        self._copies = numbers.reshape(_COPIES, size)
 
     def write(self, numbers: Array) -> None:
         """Write all numbers."""
-        self._count += 1 + self._count % 2
-        self._counter[0] = self._count
-        self._numbers[:] = numbers
-        self._count += 1
-        self._counter[0] = self._count
+        count = int(self._counter[0]) + 1
+        self._copies[count % _COPIES] = numbers
+        self._counter[0] = count
 
     @property
     def count(self) -> int:
-        """Twice how often it was written; odd while it is being written."""
+        """How often it was written."""
         return int(self._counter[0])
 
     def read(self) -> Array:
-        """Return a copy of all numbers; raise `RobotError` if its writer has died in the middle of it."""
-        for attempt in range(_TRIES):
-            before = int(self._counter[0])
-            if before % 2 == 0:
-                numbers = self._numbers.copy()
-                if int(self._counter[0]) == before:
-                    return numbers
-            if attempt > 20:
-                time.sleep(1e-5)
-        raise RobotError("the process that speaks to the controller died while it was writing.")
+        """Return a copy of all numbers."""
+        while True:
+            count = int(self._counter[0])
+            numbers: Array = self._copies[count % _COPIES].copy()
+            if int(self._counter[0]) - count < _COPIES - 1:  # else its copy may be in use again
+                return numbers
 
 
 class Seam:
@@ -107,7 +102,7 @@ class Seam:
     """
 
     def __init__(self, descriptor: int | None = None) -> None:
-        sizes = [_HEAD + 8 * sum(layout.values()) for layout in (COMMAND, STATE, ANSWER)] + [_HEAD]
+        sizes = [_HEAD + 8 * _COPIES * sum(layout.values()) for layout in (COMMAND, STATE, ANSWER)] + [_HEAD]
         starts = [0]
         for size in sizes:
             starts.append(starts[-1] + -(-size // 64) * 64)

@@ -197,7 +197,11 @@ class Supervisor:
         return float(self._numbers()[self._parts["state"]["timestamp"]][0])
 
     def wait_until(self, stamp: float) -> float:
-        """Wait until the controller's time is `stamp` or later and return it; `ClientLostError` if it stands still."""
+        """Wait until the controller's time is `stamp`, s, or later and return it.
+
+        Raises:
+            ClientLostError: it stands still.
+        """
         self._raise_if_lost()
         assert self._seam is not None
         while (now := self.time()) < stamp:
@@ -253,11 +257,7 @@ class Supervisor:
         seam = self._seam
         if seam is None or self._calling or self.loss or not seam.state.count:
             return
-        try:
-            age = self._age(seam.state.read())
-        except RobotError as error:
-            self._lose(str(error))
-            return
+        age = self._age(seam.state.read())
         if age > self.stale:
             self._lose(f"the controller's last package is {1e3 * age:.0f} ms old")
 
@@ -265,7 +265,9 @@ class Supervisor:
         if self.loss:
             raise ClientLostError(self.loss)
         if self._process is None:
-            raise ClientLostError(f"there is no connection to the controller at {self._host}; call connect() first.")
+            raise ClientLostError(
+                f"there is no connection to the controller at {self._host}; call connect() first."
+            )
 
     def _watch(self, theirs: Ends, begun: threading.Event, failures: list[BaseException]) -> None:
         """Start the process and look after it until its end."""
