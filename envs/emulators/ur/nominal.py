@@ -5,13 +5,16 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
+from pliant.controllers.ur_kinematics import UrKinematics
 from pliant.envs.emulators.ur.arm import TOOL, nominal_spec
-from pliant.envs.emulators.ur.poses import Array, compose, difference, rotation_matrix, rotation_vector
+from pliant.envs.emulators.ur.poses import Array, as_matrix, compose, rotation_matrix, rotation_vector
+from pliant.errors import OutOfBoundsError
 from pliant.hardware.ur_arms import UrArm
 
-_ITERATIONS = 100
-_LARGEST_STEP = 0.5
-"""Of one iteration of inverse kinematics, rad."""
+_IDENTITY = np.eye(6)
+_ITERATIONS = 10
+_CLOSE = 0.3
+"""How far Newton's steps may lead and still be taken for the nearest solution, rad."""
 
 
 class NominalArm:
@@ -28,8 +31,7 @@ class NominalArm:
         self._body = int(self.model.body(TOOL).id)
         self._linear, self._angular = np.zeros((3, 6)), np.zeros((3, 6))
         self._mass = np.zeros((6, 6))
-        self.tcp = np.zeros(6)
-        self._tcp_turn = np.eye(3)
+        self.set_tcp(np.zeros(6))
         self.payload = 0.0
         self.cog = np.zeros(3)
 
@@ -37,6 +39,7 @@ class NominalArm:
         """Set the tool centre point in the flange."""
         self.tcp = np.array(pose, dtype=float)
         self._tcp_turn = rotation_matrix(self.tcp[3:])
+        self._closed = UrKinematics(self.parameters, as_matrix(self.tcp))
 
     def set_payload(self, mass: float, cog: Sequence[float] | Array) -> None:
         """Set the payload, kg, and its centre in the flange, m."""
@@ -118,26 +121,36 @@ class NominalArm:
     def inverse(
         self, pose: Array, near: Array, position: float = 1e-10, orientation: float = 1e-10
     ) -> Array | None:
-        """Return joint angles near `near` that bring the TCP to a pose; None if none are found.
+        """Return the joint angles nearest to `near` that bring the TCP to a pose; None if it is out of reach.
 
-        Newton's steps on the twist that is left, damped where the arm is singular.
+        Newton's steps, if they end close by, as they do on a path; else the nearest of all closed solutions.
         """
+        q = self._newton(pose, near, max(position, 1e-9), max(orientation, 1e-9))
+        if q is not None and float(np.abs(q - near).max()) < _CLOSE:
+            return q
+        try:
+            return self._closed.inverse(as_matrix(pose), near)[0].q
+        except OutOfBoundsError:
+            return None
+
+    def _newton(self, pose: Array, near: Array, position: float, orientation: float) -> Array | None:
         q = np.array(near, dtype=float)
-        tolerance = max(position, 1e-9), max(orientation, 1e-9)
+        goal, turn = pose[:3], rotation_matrix(pose[3:])
+        left = np.empty(6)
         for _ in range(_ITERATIONS):
             self.move(q)
-            left = difference(pose, self.pose())
-            if np.linalg.norm(left[:3]) <= tolerance[0] and np.linalg.norm(left[3:]) <= tolerance[1]:
+            place, flange = self.flange()
+            left[:3] = goal - place - flange @ self.tcp[:3]
+            left[3:] = rotation_vector(turn @ (flange @ self._tcp_turn).T)
+            squares = left * left
+            if squares[:3].sum() <= position**2 and squares[3:].sum() <= orientation**2:
                 return q
-            step = self.solve(left)
-            largest = float(np.abs(step).max())
-            q = q + (step if largest < _LARGEST_STEP else step * (_LARGEST_STEP / largest))
+            q = q + self.solve(left)
         return None
 
     def solve(self, twist: Array, damping: float = 1e-6) -> Array:
         """Return the joint speeds of a twist of the TCP where the arm is, damped least squares."""
         jacobian = self.jacobian()
-        weighted = jacobian @ jacobian.T
-        weighted[np.diag_indices(6)] += damping
+        weighted = jacobian @ jacobian.T + damping * _IDENTITY
         out: Array = jacobian.T @ np.linalg.solve(weighted, twist)
         return out

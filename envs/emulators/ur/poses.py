@@ -27,6 +27,13 @@ def rotation_vector(matrix: Array) -> Array:
     return vector
 
 
+def as_matrix(pose: Sequence[float] | Array) -> Array:
+    """Return a pose as a homogeneous transformation, shape (4, 4)."""
+    matrix = np.eye(4)
+    matrix[:3, :3], matrix[:3, 3] = rotation_matrix(pose[3:6]), pose[:3]
+    return matrix
+
+
 def compose(pose: Sequence[float] | Array, then: Sequence[float] | Array) -> Array:
     """Return the pose `then`, given in the frame `pose`, in the frame that `pose` is in."""
     turn = rotation_matrix(pose[3:6])
