@@ -30,6 +30,10 @@ _GAP: Final = 0.04
 """Time without a command after which the controller's own target is gone on from, s."""
 _FIRST: Final = 1.0
 """How long the client may take for the first command, s: nothing moves yet."""
+_ARRIVAL: Final = 0.5
+"""How long the arm may take to arrive at the last command, s."""
+_NEAR: Final = 1e-4
+"""How near it must be, rad or m."""
 _TOOL_SPEEDS: Final = ("vx", "vy", "vz", "wx", "wy", "wz")
 _WRENCH: Final = ("fx", "fy", "fz", "tx", "ty", "tz")
 
@@ -193,10 +197,14 @@ class URRobot(Robot):
             self._stop_pending = True
 
     def close(self) -> None:
-        """Brake, end the client's program and process; the controller holds the arm. Safe to call twice."""
+        """Let the arm arrive at the last command, end the client's program and process; the controller holds the arm.
+
+        Safe to call twice.
+        """
         with self._exclusive():
             if not self._connected:
                 return
+            self._arrive()
             self._hold_still()
             self._connected = False
             self.supervisor.end()
@@ -216,6 +224,8 @@ class URRobot(Robot):
             if np.abs(state["actual_qd"]).max() > checks.STEADY_SPEED:
                 raise RobotError(f"{self.config.name} moves; the force sensor is zeroed at rest only.")
             self._hold_still()
+            if self._spent:
+                self._listen()
             self._preflight()
             self._upload()
             try:
@@ -282,7 +292,7 @@ class URRobot(Robot):
 
     def _engage(self, wanted: Array) -> None:
         """Make sure that the arm may move, take it over where it is held, and begin a period."""
-        if self.supervisor.loss:
+        if self._spent or self.supervisor.loss:
             self._listen()
         state = self._package()
         here = self._hold(state)
@@ -372,6 +382,20 @@ class URRobot(Robot):
         except RobotError as error:
             log.error("%s: %s", self.config.name, error)
             supervisor.give_up(f"it could not stop the arm ({error})")
+
+    def _arrive(self) -> None:
+        """Wait until the controller's target, which lags behind, is the last command."""
+        if not (self._engaged and self._sent is not None and self.config.mode in ("position", "tool")):
+            return
+        deadline = time.monotonic() + _ARRIVAL
+        with contextlib.suppress(RobotError):
+            while not self._stop_pending and time.monotonic() < deadline:
+                state = self._package()
+                self._check(state)
+                if np.abs(self._hold(state) - self._sent).max() < _NEAR:
+                    return
+                self.supervisor.command(self._sent, self._sent, 1)
+                self.supervisor.wait_until(float(state["timestamp"][0]) + self.config.cycle)
 
     def _fail(self, what: str) -> RobotError:
         """Stop, remember why, and return the error."""
