@@ -141,9 +141,9 @@ def ur(
     else:
         add_meshes(spec, parameters, Path(meshes))
     reach = -parameters.a[1] - parameters.a[2] + parameters.d[4]
-    add_scene(
-        spec, View((-0.15 * reach, 0.0, 0.3 * reach), 0.95 * reach, "forearm", elevation=14.0, azimuth=-60.0)
-    )
+    view = View((-0.3 * reach, 0.0, 0.22 * reach), 0.82 * reach, "base", elevation=14.0, azimuth=-60.0)
+    add_scene(spec, view)
+    spec.visual.map.shadowclip = 2.5
     add_pedestal(spec, parameters, check_bounds(f"{arm}: pedestal", pedestal, 0.0, 5.0, "m"))
     if compensated:
         for body in spec.bodies[1:]:
