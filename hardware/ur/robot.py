@@ -30,6 +30,14 @@ _GAP: Final = 0.04
 """Time without a command after which the controller's own target is gone on from, s."""
 _FIRST: Final = 1.0
 """How long the client may take for the first command, s: nothing moves yet."""
+_BEHIND: Final = 0.02
+"""Distance of the controller's target from what is sent that says nothing, rad or m; and …"""
+_LAG: Final = 0.1
+"""… at full speed the time by which it may lag behind, s."""
+_ASTRAY: Final = 0.3
+"""How long it may be further away, s."""
+_PLAYS: Final = 2.0
+"""How long the controller may take to say that it runs the program, s."""
 _ARRIVAL: Final = 0.5
 """How long the arm may take to arrive at the last command, s."""
 _NEAR: Final = 1e-4
@@ -103,7 +111,7 @@ class URRobot(Robot):
         self._deadline = 0.0
         """The controller's time at which the period ends, s."""
         self._sent: Array | None = None
-        self._sent_at = -math.inf
+        self._sent_at = self._followed_at = -math.inf
         self._low, self._high = self._info.low, self._info.high
         self._rotation = np.array(config.rest)[3:] if config.mode == "tool" else np.zeros(3)
 
@@ -176,6 +184,7 @@ class URRobot(Robot):
             state = self._package()
             self._check(state)
             self._raise_if_stopped()
+            self._check_followed(state)
             sent = self._command(wanted, state)
             number = self._number
             deadline = self._deadline
@@ -308,6 +317,7 @@ class URRobot(Robot):
             state = self._package()
             here = self._hold(state)
             self._sent, self._sent_at = here, time.monotonic()
+            self._followed_at = self._sent_at
             self._low, self._high = np.minimum(self._info.low, here), np.maximum(self._info.high, here)
             self._begin(here)
         except BaseException as error:
@@ -360,7 +370,7 @@ class URRobot(Robot):
             self._raise_if_stop_pending()
 
     def _await_playing(self) -> None:
-        deadline = time.monotonic() + 2.0
+        deadline = time.monotonic() + _PLAYS
         while int(self._package()["runtime_state"][0]) != checks.PLAYING:
             if time.monotonic() > deadline:
                 raise RobotError("the controller does not run the uploaded program")
@@ -513,6 +523,24 @@ class URRobot(Robot):
             raise self._fail(
                 "the program on the controller has ended: by its watchdog (nothing was sent in time), by the stop "
                 "button, or by a switch to local control."
+            )
+
+    def _check_followed(self, state: Mapping[str, Array]) -> None:
+        """Raise if the controller's target goes elsewhere than is sent: then another program has the arm.
+
+        Nothing else tells: a program runs, and the client says that it has passed everything on.
+        """
+        scaling = float(state["speed_scaling"][0])
+        if self.config.mode not in ("position", "tool") or self._sent is None or scaling < SLOWEST:
+            return
+        behind = np.abs(self._hold(state) - self._sent)
+        now = time.monotonic()
+        if (behind <= _BEHIND + np.array(self.config.speed) * _LAG).all():
+            self._followed_at = now
+        elif now - self._followed_at > _ASTRAY / scaling:
+            raise self._fail(
+                f"the controller's target is {behind.max():.3f} from what is sent: another program has the arm (the "
+                "pendant's, or a second client's)."
             )
 
     def _check_condition(self, state: Mapping[str, Array]) -> None:

@@ -139,8 +139,10 @@ def test_a_controller_of_another_kind_than_the_arm_is_refused(controller):
 def test_a_force_on_the_tool_is_told_because_the_upload_zeroes_the_sensor(controller):
     machine = controller()
     machine.push([0, 0, -40.0, 0, 0, 0])
+
     def told():
         return any("zeroes the force" in text for text in preflight(URConfig(machine.host)).warnings)
+
     for _ in range(50):
         if told():
             return

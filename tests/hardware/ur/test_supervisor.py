@@ -44,7 +44,9 @@ def test_a_period_of_several_cycles_is_interpolated_and_then_nothing_more_is_sen
     until(lambda: fake.calls("servoJ")[-1][1] == [0.05] * 6)
     sent = [q[0] for _, q, *_ in fake.calls("servoJ")]
     steps = np.array(sent) / 0.005
-    assert np.allclose(steps, np.round(steps)), "every setpoint is one of the ten; those that are late are left out"
+    assert np.allclose(steps, np.round(steps)), (
+        "every setpoint is one of the ten; those that are late are left out"
+    )
     assert (np.diff(sent) > 0).all()
     count = len(sent)
     time.sleep(0.2)

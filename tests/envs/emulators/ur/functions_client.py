@@ -175,7 +175,9 @@ def servo_l():
 @record
 def speed_j():
     ok = every_period(0.3, lambda t: control.speedJ([0.2, 0.0, 0.0, 0.0, 0.0, -0.1], 4.0, 0.0))
-    there = eventually(lambda: abs(receive.getActualQd()[0] - 0.2) < 0.02 and abs(receive.getActualQd()[5] + 0.1) < 0.02)
+    there = eventually(
+        lambda: abs(receive.getActualQd()[0] - 0.2) < 0.02 and abs(receive.getActualQd()[5] + 0.1) < 0.02
+    )
     return ok, there, control.speedStop(10.0), eventually(lambda: max(map(abs, receive.getActualQd())) < 0.01)
 
 
@@ -323,12 +325,18 @@ def steady():
 
 @record
 def pose_trans():
-    return fresh(lambda: control.poseTrans([0.1, 0.2, 0.3, 0.0, 0.0, 1.5707963267948966], [0.1, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    return fresh(
+        lambda: control.poseTrans([0.1, 0.2, 0.3, 0.0, 0.0, 1.5707963267948966], [0.1, 0.0, 0.0, 0.0, 0.0, 0.0])
+    )
 
 
 @record
 def digital_outputs():
-    sent = pins.setStandardDigitalOut(3, True), pins.setConfigurableDigitalOut(1, True), pins.setToolDigitalOut(0, True)
+    sent = (
+        pins.setStandardDigitalOut(3, True),
+        pins.setConfigurableDigitalOut(1, True),
+        pins.setToolDigitalOut(0, True),
+    )
     expected = 1 << 3 | 1 << 9 | 1 << 16
     return sent, eventually(lambda: receive.getActualDigitalOutputBits() == expected)
 
@@ -337,8 +345,10 @@ def digital_outputs():
 def analog_outputs():
     sent = pins.setAnalogOutputVoltage(0, 0.5), pins.setAnalogOutputCurrent(1, 0.25)
     return sent, eventually(
-        lambda: abs(receive.getStandardAnalogOutput0() - 5.0) < 1e-9
-        and abs(receive.getStandardAnalogOutput1() - 0.008) < 1e-9
+        lambda: (
+            abs(receive.getStandardAnalogOutput0() - 5.0) < 1e-9
+            and abs(receive.getStandardAnalogOutput1() - 0.008) < 1e-9
+        )
     )
 
 
