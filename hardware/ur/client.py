@@ -182,17 +182,18 @@ class Client:
         """Zero the force-torque sensor."""
         return bool(self._control.zeroFtSensor())
 
-    def call_steady(self) -> bool:
-        """Tell whether the controller finds the arm at rest."""
-        return bool(self._control.isSteady())
-
     def call_freedrive(self, axes: list[int]) -> bool:
         """Let the arm be led by hand along axes of the base (1: free)."""
         return bool(self._control.freedriveMode(axes))
 
+    def call_kick(self) -> bool:
+        """Tell the watchdog that the other side lives, while nothing is commanded."""
+        return bool(self._control.kickWatchdog())
+
     def call_end_freedrive(self) -> bool:
         """Hold the arm again."""
         ended = bool(self._control.endFreedriveMode())
+        self._settle()
         self._control.stopScript()
         return ended
 

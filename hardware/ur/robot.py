@@ -5,18 +5,19 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.errors import ConfigurationError, RobotError
-from pliant.hardware.robot import Array, Channel, Robot, RobotInfo, State, check_command, joint_signals
+from pliant.errors import RobotError
+from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
 from pliant.hardware.ur import preflight as checks
-from pliant.hardware.ur.config import INPUTS, TOOL_COLUMNS, URConfig
+from pliant.hardware.ur.config import URConfig
 from pliant.hardware.ur.rtde import looking
 from pliant.hardware.ur.seam import FAILED, OLD, TAKEN
+from pliant.hardware.ur.signals import nearest_rotation, robot_info, state_of
 from pliant.hardware.ur.supervisor import UPLOAD_TIME, ClientLostError, Supervisor, verdict_text
 
 log = logging.getLogger(__name__)
@@ -42,8 +43,6 @@ _ARRIVAL: Final = 0.5
 """How long the arm may take to arrive at the last command, s."""
 _NEAR: Final = 1e-4
 """How near it must be, rad or m."""
-_TOOL_SPEEDS: Final = ("vx", "vy", "vz", "wx", "wy", "wz")
-_WRENCH: Final = ("fx", "fy", "fz", "tx", "ty", "tz")
 
 
 class URRobot(Robot):
@@ -79,15 +78,17 @@ class URRobot(Robot):
         """Periods that began late since `connect`."""
         self.worst_lateness = 0.0
         """Longest delay of a period since `connect`, s."""
-        self._info = _info(config)
+        self._info = robot_info(config)
         step = np.array(config.speed) * config.cycle if config.mode in ("position", "tool") else np.full(6, 1e9)
+        # From outside of its range, as far as `first_step`, the arm may come back.
+        margin = config.first_step if config.mode in ("position", "tool") else 0.0
         self.supervisor = Supervisor(
             {
                 "host": config.host,
                 "mode": config.mode,
                 "cycle": config.cycle,
-                "low": _hard(config, -1),
-                "high": _hard(config, 1),
+                "low": [end - margin for end in self._info.low.tolist()],
+                "high": [end + margin for end in self._info.high.tolist()],
                 "step": step.tolist(),
                 "lookahead": config.lookahead,
                 "gain": config.gain,
@@ -206,7 +207,7 @@ class URRobot(Robot):
             self._stop_pending = True
 
     def close(self) -> None:
-        """Let the arm arrive at the last command, end the client's program and process; the controller holds the arm.
+        """Let the arm arrive at the last command, then end the client; the controller holds the arm.
 
         Safe to call twice.
         """
@@ -539,8 +540,8 @@ class URRobot(Robot):
             self._followed_at = now
         elif now - self._followed_at > _ASTRAY / scaling:
             raise self._fail(
-                f"the controller's target is {behind.max():.3f} from what is sent: another program has the arm (the "
-                "pendant's, or a second client's)."
+                f"the controller's target is {behind.max():.3f} from what is sent: another program has the arm "
+                "(the pendant's, or a second client's)."
             )
 
     def _check_condition(self, state: Mapping[str, Array]) -> None:
@@ -558,99 +559,8 @@ class URRobot(Robot):
             return pose
         return np.zeros(6)
 
-    def _state(self, state: Mapping[str, Array]) -> State:
-        config, nan = self.config, np.full(6, math.nan)
-        current, empty = state["actual_current"], np.empty(0)
-        constants = config.torque_constants
-        if config.mode == "tool":
-            self._rotation = nearest_rotation(state["actual_TCP_pose"][3:], self._rotation)
-            rotation = self._rotation
-        else:
-            rotation = state["actual_TCP_pose"][3:]
-        return State(
-            time=float(state["timestamp"][0]) - self._start,
-            position=state["actual_q"].copy(),
-            velocity=state["actual_qd"].copy(),
-            torque=nan if constants is None else current * np.array(constants),
-            stiffness=nan.copy(),
-            motor_position=empty,
-            motor_velocity=empty.copy(),
-            motor_torque=empty.copy(),
-            spring_torque=empty.copy(),
-            command=self._hold(state) if self._sent is None or not self._engaged else self._sent.copy(),
-            sensors=np.concatenate(
-                [
-                    *(state[name] for name in ("target_q", "actual_current", "target_moment")),
-                    *(
-                        state["actual_TCP_pose"][:3],
-                        rotation,
-                        state["actual_TCP_speed"],
-                        state["actual_TCP_force"],
-                    ),
-                    *(state[name] for name in ("timestamp", "speed_scaling")),
-                    *(_pin(state, "input", name) for name in config.inputs),
-                    *(_pin(state, "output", name) for name in config.outputs),
-                ]
-            ),
-        )
-
-
-def nearest_rotation(rotation: Array, near: Array) -> Array:
-    """Return the same rotation as a vector, by whole turns about its axis, nearest to another vector, rad."""
-    angle = float(np.linalg.norm(rotation))
-    if angle < 1e-9:
-        return rotation.copy()
-    axis = rotation / angle
-    turns = round((float(near @ axis) - angle) / (2 * math.pi))
-    nearest: Array = rotation + 2 * math.pi * turns * axis
-    return nearest
-
-
-def _pin(state: Mapping[str, Array], kind: str, name: str) -> Array:
-    """Value of an input or output, (1,)."""
-    number = INPUTS.index(name)
-    if name.startswith("analog"):
-        return state[f"standard_analog_{kind}{name[-1]}"]
-    bits = int(state[f"actual_digital_{kind}_bits"][0])
-    return np.array([float(bits >> number & 1)])
-
-
-def _hard(config: URConfig, side: int) -> list[float]:
-    """What the client refuses to go beyond: wider than the range, from outside of which the arm may come back."""
-    ends = config.low if side < 0 else config.high
-    assert ends is not None
-    margin = config.first_step if config.mode in ("position", "tool") else 0.0
-    return [end + side * margin for end in ends]
-
-
-def _info(config: URConfig) -> RobotInfo:
-    joints = tuple(config.joints)
-    ranges = {channel.name: channel for channel in config.positions}
-    signals = [ranges.get(channel.name, channel) for channel in joint_signals(joints, ())]
-
-    def free(names: Iterator[str], unit: str | Callable[[int], str]) -> None:
-        for k, name in enumerate(names):
-            signals.append(Channel(name, unit if isinstance(unit, str) else unit(k), -math.inf, math.inf))
-
-    free((f"{joint}/target_position" for joint in joints), "rad")
-    free((f"{joint}/current" for joint in joints), "A")
-    free((f"{joint}/controller_torque" for joint in joints), "N·m")
-    free((f"tcp/{name}" for name in TOOL_COLUMNS), lambda k: "m" if k < 3 else "rad")
-    free((f"tcp/{name}" for name in _TOOL_SPEEDS), lambda k: "m/s" if k < 3 else "rad/s")
-    free((f"tcp/{name}" for name in _WRENCH), lambda k: "N" if k < 3 else "N·m")
-    free(iter(["controller/timestamp"]), "s")
-    free(iter(["controller/speed_scaling"]), "1")
-    free((f"inputs/{name}" for name in config.inputs), "1")
-    free((f"outputs/{name}" for name in config.outputs), "1")
-    if config.low is None or config.high is None or config.rest is None or config.period is None:
-        raise ConfigurationError("the arm's ranges are not settled.")
-    columns = zip(config.columns, config.units, config.low, config.high, config.rest, strict=True)
-    return RobotInfo(
-        name=config.name,
-        joints=joints,
-        motors=(),
-        command=tuple(Channel(*column) for column in columns),
-        period=config.period,
-        parameters=config.parameters,
-        signals=tuple(signals),
-    )
+    def _state(self, package: Mapping[str, Array]) -> State:
+        if self.config.mode == "tool":
+            self._rotation = nearest_rotation(package["actual_TCP_pose"][3:], self._rotation)
+        command = self._hold(package) if self._sent is None or not self._engaged else self._sent.copy()
+        return state_of(self.config, package, command, self._start, self._rotation)

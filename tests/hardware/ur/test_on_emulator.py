@@ -9,7 +9,7 @@ import pytest
 from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError
 from pliant.hardware.limits import MotionLimits
 from pliant.hardware.safety import JointLimits, SafeRobot, SafetyConfig
-from pliant.hardware.ur.robot import nearest_rotation
+from pliant.hardware.ur.signals import nearest_rotation
 
 pytest.importorskip("rtde_control", reason="ur-rtde is the other end of the wire")
 
