@@ -106,6 +106,11 @@ class Controller:
         return self.cycles * self.cycle
 
     @property
+    def command_register(self) -> str:
+        """Name of the input by which the client commands its program."""
+        return f"input_int_register_{self._offsets[1]}"
+
+    @property
     def runtime_state(self) -> RuntimeState:
         """What the program does."""
         return RuntimeState.PLAYING if self.program or self.foreign else RuntimeState.STOPPED
@@ -124,8 +129,7 @@ class Controller:
 
     def take_input(self, recipe: Recipe, values: tuple[Number, ...]) -> None:
         """Act on a data frame whose values are in the table of inputs already."""
-        register = f"input_int_register_{self._offsets[1]}"
-        if register in recipe.names:
+        if self.command_register in recipe.names:
             if self._watchdog is not None:
                 self._watchdog.fed()
             self._log_command(recipe)

@@ -9,7 +9,7 @@ from pliant.envs.emulators.ur.safety import RobotMode, SafetyMode
 from pliant.errors import ConfigurationError, PliantError, RobotError, ShapeError, check_count, unknown_name
 
 if TYPE_CHECKING:
-    from pliant.envs.emulators.ur.emulator import Emulator
+    from pliant.envs.emulators.ur.emulator import UrEmulator
 
 
 class Desk:
@@ -19,7 +19,7 @@ class Desk:
         emulator: they act on.
     """
 
-    def __init__(self, emulator: "Emulator") -> None:
+    def __init__(self, emulator: "UrEmulator") -> None:
         self._emulator = emulator
         self._controller = emulator.controller
         self._commands: dict[str, Callable[..., object]] = {

@@ -5,6 +5,7 @@ cycle, the packages go out. In lock step the packages go out at the same pace, b
 commands that move it, so that no client ever takes the connection for dead.
 """
 
+import ipaddress
 import os
 import select
 import socket
@@ -21,8 +22,11 @@ from pliant.envs.emulators.ur.rtde import RtdeServer
 from pliant.envs.emulators.ur.script import take_scripts
 from pliant.envs.emulators.ur.settings import ControllerSettings
 from pliant.envs.emulators.ur.variables import Number, Recipe
+from pliant.errors import ConfigurationError
 
 SCRIPT_PORT = 30003
+SOCKET = "controller"
+"""What the control socket is called after, in its folder."""
 MOVING = frozenset({9, 10, 11, 24, 66})
 """Commands with which time passes in lock step: servoing, speeds, torques."""
 _MOST_BEHIND = 25
@@ -31,7 +35,7 @@ _BURST = 25
 """Cycles of a blocking command that pass at once in lock step."""
 
 
-class Emulator:
+class UrEmulator:
     """An emulated controller on an address.
 
     Args:
@@ -41,10 +45,10 @@ class Emulator:
     """
 
     def __init__(self, settings: ControllerSettings, host: str, folder: Path) -> None:
+        _check_host(host)
         self.controller = Controller(settings, folder)
         self.faults = Faults(self)
         self._lock_step = settings.pace == "lock_step"
-        self._commanded = 0
         self._stopped = False
         self.lost = 0
         """Cycles that were left out because this process had no time."""
@@ -58,7 +62,7 @@ class Emulator:
             if controller.version.dashboard:
                 self._serve_text(TextServer(host, DASHBOARD_PORT, Dashboard(controller).take, GREETING))
             self.desk = Desk(self)
-            self._control = ControlServer(control_path(folder / "controller"), self.desk.command)
+            self._control = ControlServer(control_path(folder / SOCKET), self.desk.command)
             self._closers.append(self._control)
         except Exception:
             self.close()
@@ -119,9 +123,6 @@ class Emulator:
         while not self._stopped and (parent is None or os.getppid() == parent):
             self._drain(max(deadline - time.monotonic(), 0.0))
             self.faults.wait()
-            if self._commanded:
-                self.step(self._commanded * controller.settings.cycles_per_command)
-                self._commanded = 0
             controller.start_now()
             controller.run_program()
             for _ in range(_BURST):
@@ -143,6 +144,8 @@ class Emulator:
             waiting += server.sockets()
         ready, _, _ = select.select(waiting, [], [], timeout)
         for source in ready:
+            if source.fileno() < 0:  # closed by what came before it
+                continue
             if not any(server.serve(source) for server in self._servers):
                 self._control.serve(source)
 
@@ -157,6 +160,18 @@ class Emulator:
         return left, ""
 
     def _input(self, recipe: Recipe, values: tuple[Number, ...]) -> None:
-        self.controller.take_input(recipe, values)
-        if self._lock_step and self.controller.integer(0) in MOVING and self.controller.program is not None:
-            self._commanded = 1
+        controller = self.controller
+        controller.take_input(recipe, values)
+        moving = controller.integer(0) in MOVING and controller.command_register in recipe.names
+        if self._lock_step and moving and controller.program is not None:
+            self.step(controller.settings.cycles_per_command)
+
+
+def _check_host(host: str) -> None:
+    """Whoever reaches the ports commands the arm, so only this computer may."""
+    try:
+        if ipaddress.IPv4Address(host).is_loopback:
+            return
+    except ValueError:
+        pass
+    raise ConfigurationError(f"host is {host!r}; a loopback address is needed, such as 127.0.0.2.")

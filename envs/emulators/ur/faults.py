@@ -13,7 +13,7 @@ from pliant.envs.emulators.ur.variables import REGISTERS
 from pliant.errors import ConfigurationError, check_bounds, check_count, unknown_name
 
 if TYPE_CHECKING:
-    from pliant.envs.emulators.ur.emulator import Emulator
+    from pliant.envs.emulators.ur.emulator import UrEmulator
 
 _FOREVER = float("inf")
 _DRIFT = (10.0, -5.0, 20.0, 0.5, 0.5, 0.2)
@@ -33,7 +33,7 @@ class Faults:
         emulator: that has them.
     """
 
-    def __init__(self, emulator: "Emulator") -> None:
+    def __init__(self, emulator: "UrEmulator") -> None:
         self._emulator = emulator
         self._scheduled: list[Scheduled] = []
         self._frozen_until = 0.0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pliant.envs.emulators.child import EmulatorProcess
 from pliant.envs.emulators.control import request
-from pliant.envs.emulators.ur.emulator import Emulator
+from pliant.envs.emulators.ur.emulator import SOCKET, UrEmulator
 from pliant.envs.emulators.ur.log import COMMANDS, CYCLES, Records, read_ring
 from pliant.envs.emulators.ur.settings import ControllerSettings
 from pliant.errors import RobotError
@@ -32,7 +32,7 @@ class EmulatedController(EmulatorProcess):
         self.host = host
         self._folder = Path(tempfile.mkdtemp(prefix="pliant-ur-"))
         self._finalizer = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        super().__init__(f"emulated controller at {host}", partial(Emulator, self.settings, host, self._folder))
+        super().__init__(f"emulated controller at {host}", partial(UrEmulator, self.settings, host, self._folder))
 
     def fault(self, name: str, at: int | None = None, duration: float | None = None, **settings: float) -> int:
         """Have a fault, see `Faults`; return the cycle at which it begins.
@@ -91,4 +91,4 @@ class EmulatedController(EmulatorProcess):
 
     def _request(self, command: str, **arguments: object) -> object:
         self.check_running()
-        return request(self._folder / "controller", command, **arguments)
+        return request(self._folder / SOCKET, command, **arguments)

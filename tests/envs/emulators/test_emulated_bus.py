@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from pliant.envs.emulators.dynamixel.bus import BusSettings
 from pliant.envs.emulators.control import request
+from pliant.envs.emulators.dynamixel.bus import BusSettings
 from pliant.envs.emulators.dynamixel.packets import (
     Instruction,
     InstructionPacket,

@@ -121,6 +121,13 @@ def controller():
         one.stop()
 
 
+@pytest.fixture(scope="module")
+def lasting():
+    """A controller for tests that leave no trace."""
+    with EmulatedController(host=new_host()) as machine:
+        yield machine
+
+
 @pytest.fixture(scope="session")
 def functions():
     """What every function of the client returned on a version, by name, and the controller's state at the end."""

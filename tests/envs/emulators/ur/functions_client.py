@@ -1,4 +1,4 @@
-"""The real client calls every function that a driver uses, one after the other; prints what each returned, as JSON.
+"""The real client calls every function that a driver uses, one after the other, and prints what each returned.
 
 A process of its own: the client's constructors hold the interpreter lock, and after faults it may crash.
 """
@@ -63,7 +63,7 @@ def moved(q, joint, by):
 
 def arrived(q):
     """Wait until the arm is at joint angles."""
-    return eventually(lambda: max(abs(a - b) for a, b in zip(receive.getActualQ(), q)) < 2e-3)
+    return eventually(lambda: max(abs(a - b) for a, b in zip(receive.getActualQ(), q, strict=True)) < 2e-3)
 
 
 @record
