@@ -9,7 +9,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 from tests.test_documents import ROOT, blocks
 
-from pliant.scripts import bus, reproduce, view
+from pliant.scripts import bus, reproduce, ur, view
 from pliant.scripts import list as listing
 from pliant.scripts.main import verbs
 from pliant.training.run_settings import bare_word, settings

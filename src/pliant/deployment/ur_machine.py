@@ -1,14 +1,12 @@
 """From a robot's description to an arm of Universal Robots, real or emulated."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from pliant.conf.build import build
 from pliant.envs.description import RobotDescription
 from pliant.envs.emulated_ur import emulated_ur
-from pliant.envs.emulators.ur.settings import ControllerSettings
+from pliant.envs.emulators.ur.settings import ControllerSettings, Gap
 from pliant.errors import ConfigurationError
 from pliant.hardware.robot import Robot
 from pliant.hardware.ur.config import URConfig
@@ -81,12 +79,10 @@ def emulated(description: RobotDescription, config: DictConfig) -> Robot:
     """Return the arm with an emulated controller of its own, as `hardware.controller` describes it."""
     hardware: Any = OmegaConf.to_container(config.hardware, resolve=True)
     given = dict(hardware.get("controller") or {})
-    gap = given.pop("gap", None)
-    if isinstance(gap, Mapping):
-        given["gap"] = build(gap, "hardware.controller.gap")
+    # Its process builds the arm itself: a compiled model cannot be passed on.
+    robot: Any = OmegaConf.to_container(config.robot, resolve=True)
     try:
-        # Its process builds the arm itself: a compiled model cannot be passed on.
-        settings = ControllerSettings(robot=OmegaConf.to_container(config.robot, resolve=True), **given)
+        settings = ControllerSettings(robot=robot, gap=Gap(**(given.pop("gap", None) or {})), **given)
     except TypeError as error:
         raise ConfigurationError(f"hardware.controller: {error}") from error
     return emulated_ur(ur_config(description, "127.0.0.2"), settings)

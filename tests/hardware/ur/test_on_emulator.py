@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 
+from pliant.controllers.ur_kinematics import UrKinematics
 from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError
 from pliant.hardware.limits import MotionLimits
 from pliant.hardware.safety import JointLimits, SafeRobot, SafetyConfig
@@ -83,8 +84,6 @@ def test_the_pose_of_the_tool_is_that_of_the_controller(controller, arm):
     machine = controller()
     state, names = (robot := arm(machine)).read(), robot.info.signal_names
     place = names.index("tcp/x")
-    from pliant.controllers.ur_kinematics import UrKinematics
-
     pose = UrKinematics("ur10e").forward(state.position)
     assert np.allclose(state.signals[place : place + 3], np.asarray(pose)[:3, 3], atol=1e-3)
 
@@ -222,6 +221,27 @@ def test_behind_the_safety_layer_it_walks_out_and_home(controller, arm):
         assert np.allclose(safe.read().position, goal, atol=2e-3)
     assert np.allclose(machine.state()["q"], rest, atol=5e-3)
     assert machine.state()["runtime_state"] == 1
+
+
+def test_the_stop_key_holds_the_arm_until_it_is_rearmed(controller, arm):
+    machine = controller()
+    robot = arm(machine, connect=False, period=0.02)
+    pressed = []
+    safety = SafetyConfig(hold_time=0.0, return_to_rest=False, overruns=1000, patience=100)
+    with SafeRobot(robot, safety, stop_key=lambda: bool(pressed)) as safe:
+        goal = safe.read().command
+        for _ in range(20):
+            goal = goal + [0.005, 0, 0, 0, 0, 0]
+            safe.send(goal)
+        pressed.append(True)
+        with pytest.raises(RobotError, match="the stop key"):
+            safe.send(goal)
+        pressed.clear()
+        assert machine.state()["runtime_state"] == 1
+        with pytest.raises(RobotError, match="rearm"):
+            safe.send(goal)
+        safe.rearm()
+        safe.send(safe.read().command)
 
 
 def test_a_torque_limit_of_what_is_not_measured_is_refused(controller, arm):

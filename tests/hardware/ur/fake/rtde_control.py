@@ -12,7 +12,7 @@ class RTDEControlInterface:
     def __init__(self, host):
         self._log = (FOLDER / "calls").open("a", buffering=1)
 
-    def isProgramRunning(self):
+    def isProgramRunning(self):  # noqa: N802
         return True
 
     def __getattr__(self, name):

@@ -20,7 +20,7 @@ class RTDEReceiveInterface:
             raise RuntimeError("Please check your controller version and the variable names")
         self._stamp = 0.0
 
-    def getTimestamp(self):
+    def getTimestamp(self):  # noqa: N802
         if mood() != "frozen":
             self._stamp = round(time.monotonic() / 0.002) * 0.002
         return self._stamp
