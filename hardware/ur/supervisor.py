@@ -58,8 +58,8 @@ class Supervisor:
         """Of the client's process; 0: there is none."""
         self.moving = False
         """Whether the client has the arm: then its loss stops the controller's program."""
-        self.stopped_at = 0.0
-        """When the arm was stopped because the client was lost, s; 0: never."""
+        self.issued = 0.0
+        """When the last command was issued, s."""
         self._host = str(settings["host"])
         self._seam: Seam | None = None
         self._ends: Ends | None = None
@@ -166,7 +166,7 @@ class Supervisor:
         self._number += 1
         parts = self._parts["command"]
         self._command[parts["number"]] = self._number
-        self._command[parts["issued"]] = time.monotonic()
+        self._command[parts["issued"]] = self.issued = time.monotonic()
         self._command[parts["steps"]] = steps
         self._command[parts["start"]], self._command[parts["target"]] = start, target
         self._seam.command.write(self._command)
@@ -322,7 +322,6 @@ class Supervisor:
             self._kill()
             if not moved:
                 return
-            self.stopped_at = time.monotonic()
             try:
                 how = stop_program(self._host, self.deceleration, self.has_dashboard)
                 self.loss += f" The arm's program was stopped ({how})."

@@ -25,7 +25,7 @@ def keep_sending(robot, step=0.0, seconds=20.0):
     command = robot.read().command
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        command = command + [step, 0, 0, 0, 0, 0]
+        command[0] += step
         try:
             robot.send(command)
         except RobotError as error:
@@ -196,7 +196,7 @@ def test_after_a_gap_it_goes_on_from_the_controllers_target(controller, arm, go)
     robot = arm(machine, period=0.008, watchdog=0.9)
     goal = go(robot, 0.1, 30)
     time.sleep(0.4)
-    far = goal + [0.5, 0, 0, 0, 0, 0]
+    far = goal + np.eye(6)[0] * 0.5
     sent = robot.send(far)
     assert sent[0] < goal[0] + robot.config.speed[0] * 0.008 + 1e-3
     for _ in range(5):
@@ -214,7 +214,7 @@ def test_a_slider_below_full_slows_what_is_sent(controller, arm, go):
     machine.fault("speed_slider", fraction=0.3)
     time.sleep(0.1)
     begin = robot.send(robot.read().command)
-    sent = robot.send(begin + [0.5, 0, 0, 0, 0, 0])
+    sent = robot.send(begin + np.eye(6)[0] * 0.5)
     assert sent[0] - begin[0] == pytest.approx(0.3 * robot.config.speed[0] * 0.008, rel=0.02)
 
 
