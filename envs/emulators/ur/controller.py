@@ -324,7 +324,8 @@ class Controller:
     def _check(self) -> None:
         if not self.safety.normal:
             return
-        problem = self.safety.problem(self.motion.q + self._offset, self.plant.q, self.plant.qd, self._free)
+        target, plant = self.motion.q + self._offset, self.plant
+        problem = self.safety.problem(target, plant.q, plant.qd, plant.torque, self._free)
         if problem:
             self.trip(SafetyMode.PROTECTIVE_STOP, problem)
 

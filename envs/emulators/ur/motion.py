@@ -14,8 +14,8 @@ from pliant.envs.emulators.ur.poses import Array, between, difference
 
 _SERVO_GAIN_TIME = 1.2
 """Delay that the gain of servoJ adds, s: this over the gain; 4 ms at 300."""
-_SERVO_ACCELERATION = 60.0
-"""Largest acceleration of servoJ, rad/s²."""
+_SERVO_ACCELERATION = np.array([12.0, 12.0, 20.0, 40.0, 40.0, 40.0])
+"""Largest accelerations of servoJ, rad/s²: what the joints' torques allow a stretched arm."""
 _STANDSTILL = 1e-6
 
 

@@ -92,6 +92,10 @@ class Plant:
             unknown = spec.body(TOOL).add_body(name="unknown payload")
             unknown.explicitinertial, unknown.mass = True, gap.payload
             unknown.inertia = [_UNKNOWN_RADIUS**2 * gap.payload] * 3
+        for joint in spec.joints:
+            # A limit here would cut what the gears do explicitly, of which the integrator takes back a part; what
+            # the motors cannot give stops the arm instead, see `Safety`.
+            joint.actfrclimited = mujoco.mjtLimited.mjLIMITED_FALSE
         for name, stiffness in zip(JOINTS, self._stiffness, strict=True):
             actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
             actuator.set_to_position(kp=float(stiffness), dampratio=1.0)
@@ -122,6 +126,8 @@ class Plant:
         self.torque = data.qfrc_bias.copy()
         self._motor[:] = data.qpos + self.torque / self._stiffness
         self._correction = (self.torque - feedforward) / self._stiffness
+        data.ctrl[:] = self._motor
+        mujoco.mj_forward(self.model, data)
 
     def track(self, q: Array, qd: Array, feedforward: Array) -> None:
         """Move on by a cycle with the motors on their way to `q`.
@@ -141,7 +147,7 @@ class Plant:
         speed = (self._motor - before) / self._cycle
         data.ctrl[:] = before + self._damping / self._stiffness * speed
         step = (self._motor - before) / self._substeps
-        data.xfrc_applied[self._body] = self.push
+        self._apply_push()
         for _ in range(self._substeps):
             data.ctrl += step
             mujoco.mj_step(model, data)
@@ -157,9 +163,17 @@ class Plant:
             self._enter_torque_mode()
         self.torque = np.clip(torque, -self.limit, self.limit)
         data.qfrc_applied[:] = self.torque
-        data.xfrc_applied[self._body] = self.push
+        self._apply_push()
         for _ in range(self._substeps):
             mujoco.mj_step(model, data)
+
+    def _apply_push(self) -> None:
+        """Let the push act at the flange; MuJoCo takes it at the centre of the tool's mass."""
+        data = self.data
+        applied = data.xfrc_applied[self._body]
+        applied[:] = self.push
+        if self.push.any():
+            applied[3:] += np.cross(data.site_xpos[self._site] - data.xipos[self._body], self.push[:3])
 
     def _enter_torque_mode(self) -> None:
         self._torque_mode = True

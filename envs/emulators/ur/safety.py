@@ -11,12 +11,14 @@ from pliant.envs.emulators.ur.arm import Arm
 from pliant.envs.emulators.ur.poses import Array
 from pliant.hardware.ur_arms import JOINTS
 
-PROTECTIVE_DECELERATION = 30.0
+PROTECTIVE_DECELERATION = 25.0
 """How quickly a protective stop brakes, rad/s²."""
-EMERGENCY_DECELERATION = 60.0
+EMERGENCY_DECELERATION = 30.0
 """How quickly an emergency stop brakes, rad/s²."""
 _OVERSPEED = 1.1
 """Part of the speed limit beyond which a measured speed is a fault."""
+_OVERLOAD = 1.3
+"""Part of the torque limit beyond which a motor's torque is one."""
 _OFF_TARGET = 0.2
 """Distance from the target at which a joint's position is in doubt, rad."""
 
@@ -70,6 +72,7 @@ class Safety:
         """When, s."""
         self._low, self._high = arm.range
         self._speed = arm.speed
+        self._torque = arm.torque
 
     @property
     def bits(self) -> int:
@@ -86,8 +89,8 @@ class Safety:
         if mode > self.mode:
             self.mode, self.reason, self.stopped_at = mode, reason, time
 
-    def problem(self, target: Array, q: Array, qd: Array, free: bool) -> str:
-        """Return what is wrong with a target and a measured state; empty if nothing is."""
+    def problem(self, target: Array, q: Array, qd: Array, torque: Array, free: bool) -> str:
+        """Return what is wrong with a target and the arm's state; empty if nothing is."""
         if not np.isfinite(target).all():
             return "a target that is no number"
         if (target < self._low).any() or (target > self._high).any():
@@ -96,6 +99,9 @@ class Safety:
         if (np.abs(qd) > _OVERSPEED * self._speed).any():
             joint = int(np.argmax(np.abs(qd) / self._speed))
             return f"joint {JOINTS[joint]} too fast: {qd[joint]:.2f} rad/s"
+        if (np.abs(torque) > _OVERLOAD * self._torque).any():
+            joint = int(np.argmax(np.abs(torque) / self._torque))
+            return f"joint {JOINTS[joint]} overloaded: {torque[joint]:.0f} N·m"
         if not free and (np.abs(target - q) > _OFF_TARGET).any():
             joint = int(np.argmax(np.abs(target - q)))
             return f"joint {JOINTS[joint]} is off its target {target[joint]:.3f} rad, at {q[joint]:.3f} rad"

@@ -378,6 +378,28 @@ def test_with_gear_springs_the_arm_follows_its_motors():
         assert 1e-3 < np.abs(state.position - HOME).max() < 1e-2
 
 
+@pytest.mark.parametrize("name", ur_names())
+def test_an_arm_is_seen_by_its_cameras_and_stands_free(name, at_pose):
+    model, data = at_pose(ur(name, tcp=[0, 0, 0.1, 0, 0, 0]), HOME)
+    assert data.ncon == 0
+    for camera in ("front", "side", "tracking"):
+        view, half = data.camera(camera), np.tan(np.radians(model.camera(camera).fovy[0] / 2))
+        for point in (data.site("base").xpos, data.body("forearm").xpos, data.site("tcp").xpos):
+            x, y, z = view.xmat.reshape(3, 3).T @ (point - view.xpos)
+            assert abs(x) < -z * half * 4 / 3
+            assert abs(y) < -z * half
+
+
+@pytest.mark.parametrize("name", ur_names())
+def test_what_is_drawn_weighs_and_touches_nothing(name):
+    model = compile_model(ur(name).spec)
+    drawn = np.flatnonzero(model.geom_group == 2)
+    assert len(drawn) > 30
+    assert not model.geom_contype[drawn].any()
+    assert not model.geom_conaffinity[drawn].any()
+    assert model.body_mass.sum() == pytest.approx(sum(link.mass for link in ur_arm(name).links))
+
+
 def test_meshes_of_ones_own_are_drawn(tmp_path):
     vertices = "v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0 0 0.1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
     for name in ("base", "shoulder", "upperarm", "forearm", "wrist1", "wrist2", "wrist3"):

@@ -44,7 +44,7 @@ def moved_after(log, begin):
     return float(np.ptp(after, axis=0).max())
 
 
-@pytest.mark.parametrize("fault", ["mute", "drop"])
+@pytest.mark.parametrize("fault", ["mute", pytest.param("drop", marks=pytest.mark.slow)])
 def test_servo_j_goes_on_returning_true_when_nothing_comes_back(controller, client, fault):
     machine = controller()
     one = client(machine.host, SERVOING + "servo(50); say(ready=1); frozen(); say(answers=servo(100))")
@@ -74,6 +74,7 @@ except Exception as error:
         machine.state()
 
 
+@pytest.mark.slow
 def test_what_is_not_heard_leaves_the_arm_on_its_last_target(controller, client, eventually):
     machine = controller()
     one = client(machine.host, SERVOING + "servo(200); say(ready=1)\nwhile True: servo(1)")
@@ -85,6 +86,7 @@ def test_what_is_not_heard_leaves_the_arm_on_its_last_target(controller, client,
     np.testing.assert_allclose(log["target_q"][-1], machine.commands()["values"][-1, :6], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_fault_ends_by_itself(controller, client, eventually):
     machine = controller()
     one = client(
@@ -99,6 +101,7 @@ def test_a_fault_ends_by_itself(controller, client, eventually):
     assert one.says() == {"runs": True, "connected": True}
 
 
+@pytest.mark.slow
 def test_connections_that_were_cut_can_be_made_again(controller, client):
     machine = controller()
     one = client(machine.host, SERVOING + "servo(50); say(ready=1)\nwhile True: servo(1)")
@@ -109,6 +112,7 @@ def test_connections_that_were_cut_can_be_made_again(controller, client):
     assert again.says() == {"answers": [True] * 50, "running": True}
 
 
+@pytest.mark.slow
 def test_packages_come_late(controller, client):
     machine = controller()
     machine.fault("late", delay=0.1)
@@ -128,6 +132,7 @@ say(seen=seen)
     assert (seen[:, 1] - sent).min() > 0.09
 
 
+@pytest.mark.slow
 def test_a_frozen_controller_stands_still_with_its_wires_open(controller, client, eventually):
     machine = controller()
     one = client(
@@ -149,6 +154,7 @@ STOPPED = (
 servo(200)
 say(ready=1)
 heard()
+eventually(lambda: receive.getRuntimeState() == 1)
 say(stopped=eventually(lambda: not control.isProgramRunning()), protective=receive.isProtectiveStopped(),
     emergency=receive.isEmergencyStopped(), mode=receive.getRobotMode(), servo=servo(20))
 heard()
@@ -159,7 +165,13 @@ say(servo=servo(50))
 )
 
 
-@pytest.mark.parametrize("fault", ["protective_stop", "emergency_stop", "dead_program", "local_control"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "protective_stop",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("emergency_stop", "dead_program", "local_control")),
+    ],
+)
 def test_a_stop_brings_the_arm_to_rest_and_nothing_moves_until_it_is_armed_again(
     controller, client, eventually, fault
 ):
@@ -201,6 +213,7 @@ def pressed(machine, button):
     return True
 
 
+@pytest.mark.slow
 def test_a_protective_stop_cannot_be_unlocked_at_once(controller):
     machine = controller(unlock_delay=60.0)
     machine.fault("protective_stop")
@@ -229,6 +242,7 @@ def test_inputs_of_a_fieldbus_are_in_use(controller, client):
     assert client(machine.host, REFUSED).says()["error"]
 
 
+@pytest.mark.slow
 def test_a_second_client_finds_the_registers_in_use(controller, client):
     machine = controller()
     first = client(machine.host, SERVOING + "say(ready=1); heard()")
@@ -236,6 +250,7 @@ def test_a_second_client_finds_the_registers_in_use(controller, client):
     assert client(machine.host, REFUSED).says()["error"]
 
 
+@pytest.mark.slow
 def test_a_program_of_the_pendant_occupies_the_controller(controller, client, eventually):
     machine = controller()
     machine.fault("slot_busy")
@@ -247,6 +262,7 @@ def test_a_program_of_the_pendant_occupies_the_controller(controller, client, ev
     assert again.says() == {"answers": [True] * 10}
 
 
+@pytest.mark.slow
 def test_a_force_sensor_that_is_off_is_seen_until_it_is_zeroed(controller, client):
     machine = controller()
     body = """
@@ -265,6 +281,7 @@ say(zeroed=eventually(lambda: abs(receive.getActualTCPForce()[2]) < 5.0))
     assert one.says()["zeroed"]
 
 
+@pytest.mark.slow
 def test_the_speed_slider_stretches_moves(controller, client):
     machine = controller()
     body = """
