@@ -9,7 +9,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 from tests.test_documents import ROOT, blocks
 
-from pliant.scripts import bus, reproduce, ur, view
+from pliant.scripts import bus, emulate, reproduce, ur, view
 from pliant.scripts import list as listing
 from pliant.scripts.main import verbs
 from pliant.training.run_settings import bare_word, settings
@@ -84,8 +84,9 @@ def check(verb, arguments):
         if "hydra/sweeper=search" in plain:
             pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
         overrides = first_of_sweeps(settings(overrides_of(verb, plain)))
+        name = emulate.KINDS[arguments[0]].configuration if verb == "emulate" else verb
         with initialize_config_module("pliant.conf", version_base="1.3"):
-            assert compose(verb, overrides=overrides, return_hydra_config=True)
+            assert compose(name, overrides=overrides, return_hydra_config=True)
 
 
 @pytest.fixture
