@@ -23,8 +23,8 @@ from pliant.files import ensure_folder
 from pliant.training.run_settings import settings
 
 
-def dynamixel(config: DictConfig) -> None:
-    """Serve the bus until Ctrl-C or SIGTERM, then take the port away."""
+def job(config: DictConfig) -> None:
+    """Serve a bus of Dynamixel servos until Ctrl-C or SIGTERM, then take the port away."""
     robot = machine(config)
     if not isinstance(robot, EmulatedRobot):
         raise ConfigurationError(f"{type(robot).__name__} is no emulated machine; hardware=emulated is one.")
@@ -34,8 +34,8 @@ def dynamixel(config: DictConfig) -> None:
     _serve(emulator, f"servos {servos} at {port}, control at {control_path(port)}")
 
 
-def ur(config: DictConfig) -> None:
-    """Serve the controller until Ctrl-C or SIGTERM."""
+def ur_job(config: DictConfig) -> None:
+    """Serve a controller of Universal Robots until Ctrl-C or SIGTERM."""
     given: Any = OmegaConf.to_container(config, resolve=True)
     host, folder = str(given.pop("host")), given.pop("folder")
     gap, polyscope = Gap(**given.pop("gap")), str(given.pop("polyscope"))
@@ -65,8 +65,8 @@ class Kind(NamedTuple):
 
 
 KINDS: Mapping[str, Kind] = {
-    "dynamixel": Kind(dynamixel, "emulate", "robot=arm2 port=./bus"),
-    "ur": Kind(ur, "emulate_ur", "robot=ur10e host=127.0.0.2"),
+    "dynamixel": Kind(job, "emulate", "robot=arm2 port=./bus"),
+    "ur": Kind(ur_job, "emulate_ur", "robot=ur10e host=127.0.0.2"),
 }
 
 

@@ -84,8 +84,8 @@ def check(verb, arguments):
         if "hydra/sweeper=search" in plain:
             pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
         overrides = first_of_sweeps(settings(overrides_of(verb, plain)))
-        name = emulate.KINDS[arguments[0]].configuration if verb == "emulate" else verb
         with initialize_config_module("pliant.conf", version_base="1.3"):
+            name = emulate.KINDS[plain[0]].configuration if verb == "emulate" else verb
             assert compose(name, overrides=overrides, return_hydra_config=True)
 
 

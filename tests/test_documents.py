@@ -105,11 +105,13 @@ def test_the_page_on_servos_runs_as_it_stands(tmp_path):
 
 
 def test_the_page_on_universal_robots_runs_as_it_stands(tmp_path):
-    use, bench = blocks("docs/universal-robots.md", "python")
+    use, bench, emulated = blocks("docs/universal-robots.md", "python")
     assert "shoulder_pan/velocity" in run_python(bench, tmp_path)
     first, *_, last = run_python(use, tmp_path).splitlines()
     assert "[ 0.  -1.6  1.8 -1.8 -1.6  0.3]" in first
     assert 1.0 < float(last) < 100.0
+    elsewhere = emulated.replace("127.0.0.2", f"127.3.{os.getpid() % 250}.1")
+    assert run_python(f"{elsewhere}\nassert log['cycle'][0] == 1, log", tmp_path) == "1\n"
 
 
 @pytest.mark.parametrize("page", ["README.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))])

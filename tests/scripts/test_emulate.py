@@ -1,6 +1,7 @@
 """The emulated bus as a command that any program connects to."""
 
 import signal
+import socket
 import subprocess
 import sys
 
@@ -45,6 +46,11 @@ def test_the_vendors_own_tool_connects_and_ctrl_c_cleans_up(emulator, tmp_path):
         (["emulate", "dynamixel", "hardware.goal_delay=-1"], "goal_delay"),
         (["emulate", "dynamixel", "robot=rig1"], "rig1"),
         (["emulate", "dynamixel", "port=nowhere/bus"], "nowhere"),
+        (["emulate"], "pliant emulate ur"),
+        (["emulate", "ur", "polyscope=5.27"], "Valid: 3.15"),
+        (["emulate", "ur", "robot=arm2"], "none that a controller of Universal Robots drives"),
+        (["emulate", "ur", "host=8.8.8.8"], "loopback address"),
+        (["emulate", "ur", "gap.frction=1"], "Did you mean 'friction'"),
     ],
 )
 def test_a_wrong_argument_is_explained(pliant, arguments, message):
@@ -59,3 +65,30 @@ def test_help_shows_examples_and_settings(pliant):
     assert done.returncode == 0
     for expected in ("Examples:", "goal_delay: 0.02", "pliant emulate dynamixel robot=arm2 port=./bus"):
         assert expected in done.stdout
+
+
+def test_a_controller_is_served_until_ctrl_c(tmp_path):
+    host = "127.9.8.7"
+    command = [
+        sys.executable,
+        "-m",
+        "pliant.scripts.main",
+        "emulate",
+        "ur",
+        "robot=ur5e",
+        f"host={host}",
+        "folder=here",
+    ]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert any(f"ur5e with PolyScope 5.22 at {host}" in line for line in process.stdout)
+        with socket.create_connection((host, 30004), 30.0) as client:
+            client.sendall(bytes.fromhex("000376"))
+            assert client.recv(100)[:3] == bytes.fromhex("001376")
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=900)
+        assert process.returncode == 0, errors
+    finally:
+        process.kill()
+        process.communicate()
+    assert {entry.name for entry in (tmp_path / "here").iterdir()} == {"cycles", "commands"}

@@ -41,6 +41,7 @@ VERBS = {
         ["hardware=simulated", "controller=setpoint_pid", "trajectory=sine"],
     ],
     "emulate": [[]],
+    "emulate_ur": [[]],
     "identify": [["recordings=here"]],
     "export": [["policy=here.onnx"]],
     "view": [["viewer=offscreen"], ["viewer=web", "experiment=step"], ["viewer=offscreen", "trajectory=sine"]],
@@ -57,6 +58,7 @@ HEAVY = {
     "play": ("pliant.scripts.play.run_episode",),
     "deploy": ("pliant.deployment.deployment.Deployment.run",),
     "emulate": ("pliant.scripts.emulate.Emulator",),
+    "emulate_ur": ("pliant.scripts.emulate._serve",),
     "identify": ("pliant.scripts.identify.identify",),
     "export": ("pliant.scripts.export.OnnxPolicy.load",),
     "view": ("pliant.scripts.view.film_motion", "pliant.scripts.view.open_web_screen"),
@@ -126,13 +128,14 @@ def attempt(files, tmp_path, monkeypatch):
     def run(verb, config, usual):
         for place in HEAVY[verb]:
             monkeypatch.setattr(place, begin)
-        module = importlib.import_module(f"pliant.scripts.{verb}")
+        module = importlib.import_module(f"pliant.scripts.{verb.partition('_')[0]}")
+        job = module.ur_job if verb == "emulate_ur" else module.job
         if verb == "identify":
             made = [SimpleNamespace(servo="XL330", p_gain=float(k)) for k in range(2)]
             monkeypatch.setattr(module, "load_recordings", lambda folder: made)
         try:
             check_settings(config, usual)
-            module.job(config)
+            job(config)
         except Begun:
             return None
         except Exception as error:

@@ -222,7 +222,7 @@ class Commands:
     def _joint_move(self, q: Array) -> Work:
         motion = self._machine.motion
         speeds = self._speed()
-        yield from self._perform(lambda: JointMove(motion.q, q, *speeds))
+        yield from self._perform(lambda: JointMove(motion.q, q, *speeds, motion.speed_limit))
 
     def _tool_move(self, pose: Array) -> Work:
         motion, arm = self._machine.motion, self._machine.arm
@@ -269,7 +269,7 @@ class Commands:
             speeds = step.speed, step.acceleration
             if step.kind == "movej":
                 q = self._solution(values) if step.is_pose else values
-                yield from self._perform(partial(JointMove, motion.q, q, *speeds))
+                yield from self._perform(partial(JointMove, motion.q, q, *speeds, motion.speed_limit))
             else:
                 pose = values if step.is_pose else arm.forward(values)
                 yield from self._perform(partial(ToolMove, arm.forward(motion.q), pose, *speeds))

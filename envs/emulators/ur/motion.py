@@ -190,9 +190,12 @@ class Trapezoid:
 class JointMove:
     """moveJ: a straight line in joint space, speed and acceleration those of the leading axis."""
 
-    def __init__(self, begin: Array, end: Array, speed: float, acceleration: float) -> None:
+    def __init__(self, begin: Array, end: Array, speed: float, acceleration: float, limit: Array) -> None:
         self._begin, self._way = begin.copy(), end - begin
-        self._profile = Trapezoid(float(np.abs(self._way).max()), speed, acceleration)
+        leading = float(np.abs(self._way).max())
+        # No joint goes beyond its own limit, whatever is asked of the leading one.
+        within = float((limit * leading / np.maximum(np.abs(self._way), 1e-12)).min())
+        self._profile = Trapezoid(leading, speed if leading == 0.0 else min(speed, within), acceleration)
         self._time = 0.0
 
     def step(self, target: Target, scaling: float) -> tuple[Array, Array]:

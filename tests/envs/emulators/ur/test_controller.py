@@ -30,6 +30,7 @@ class Bench:
 
     def __init__(self, folder, **settings):
         settings.setdefault("gap", Gap.none())
+        self.folder = folder
         self.controller = Controller(ControllerSettings(**settings), folder)
         self.controller.load(Script("rtde_control"))
         self.controller.start_now()
@@ -137,6 +138,14 @@ def test_move_j_is_a_trapezoid_of_the_leading_axis(bench):
     assert took * 0.002 == pytest.approx(0.5 / 0.5 + 0.5 / 2.0, abs=0.02)
     np.testing.assert_allclose(rig.controller.motion.q, Q + way, atol=1e-12)
     np.testing.assert_allclose(rig.controller.plant.q, Q + way, atol=1e-3)
+
+
+def test_move_j_keeps_every_joint_within_its_speed(bench):
+    rig = bench()
+    rig.call(1, [*turned(0, 2.0), 9.0, 8.0], [0])
+    log = read_ring(rig.folder / "cycles", CYCLES)
+    assert np.abs(log["target_qd"][:, 0]).max() == pytest.approx(np.radians(120.0), rel=1e-3)
+    assert rig.controller.safety.normal
 
 
 def test_move_l_is_a_straight_line_of_the_tool(bench):

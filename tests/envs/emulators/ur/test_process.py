@@ -1,4 +1,4 @@
-"""The emulated controller as a process: real time and lock step with the real client, side by side, life, death."""
+"""The emulated controller as a process: real time and lock step with the real client, two of them, its end."""
 
 import os
 import signal
