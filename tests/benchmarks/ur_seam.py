@@ -1,8 +1,8 @@
 """The seam to the client of an arm of Universal Robots: command → `servoJ` returned, beside a direct call.
 
-The far end is the emulated controller in real time. "direct" calls `servoJ` of ur-rtde in this process; "driver" is
-`URRobot.send` with the client in a process of its own, from the moment the command is written to the return of
-`servoJ` there. "next state" is the time from the command until the package that ends its period is here.
+The far end is the emulated controller in real time. "direct" calls `servoJ` of ur-rtde in this process; "driver"
+is `URRobot.send` with the client in a process of its own, from the moment the command is written to the return
+of `servoJ` there. "next state" is the time from the command until the package that ends its period is here.
 
     python tests/benchmarks/ur_seam.py [--seconds 10] [--period 0.002]
 """

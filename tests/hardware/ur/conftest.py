@@ -1,4 +1,5 @@
 import json
+import math
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +18,10 @@ PATIENT = 0.5
 """Age of a package that a busy machine may bring about, s; on a robot it is a tenth of that."""
 WATCHDOG = 0.25
 """s; longer than the usual one for the same reason."""
+
+
+_GENTLE = 4.0
+"""Largest acceleration of a motion, rad/s²."""
 
 
 class Fake:
@@ -116,10 +121,12 @@ def arm() -> Iterator[Callable[..., URRobot]]:
 
 @pytest.fixture
 def go() -> Callable[..., np.ndarray]:
-    """Return a function that moves one column smoothly by `distance` in `periods`; it returns the last command."""
+    """Return a function that moves one column smoothly by `distance` in `periods`, or as many more as an arm of its
+    weight needs; it returns the last command."""
 
     def move(robot: URRobot, distance: float, periods: int, column: int = 0) -> np.ndarray:
         start = robot.read().command
+        periods = max(periods, math.ceil(math.pi * math.sqrt(abs(distance) / (2 * _GENTLE)) / robot.info.period))
         goal = start.copy()
         for k in range(1, periods + 1):
             goal[column] = start[column] + distance * (1 - np.cos(np.pi * k / periods)) / 2

@@ -213,7 +213,7 @@ def test_behind_the_safety_layer_it_walks_out_and_home(controller, arm):
         joints={"shoulder_pan": JointLimits(low=-1.0, high=1.0, speed=2.0)},
         overruns=1000,
     )
-    goal = np.array(rest) + [0.1, 0, 0, 0, 0, 0.1]
+    goal = np.add(rest, [0.1, 0, 0, 0, 0, 0.1])
     with SafeRobot(robot, safety) as safe:
         safe.walk_to(goal)
         for _ in range(10):
@@ -231,7 +231,7 @@ def test_the_stop_key_holds_the_arm_until_it_is_rearmed(controller, arm):
     with SafeRobot(robot, safety, stop_key=lambda: bool(pressed)) as safe:
         goal = safe.read().command
         for _ in range(20):
-            goal = goal + [0.005, 0, 0, 0, 0, 0]
+            goal[0] += 0.005
             safe.send(goal)
         pressed.append(True)
         with pytest.raises(RobotError, match="the stop key"):

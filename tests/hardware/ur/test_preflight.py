@@ -153,7 +153,7 @@ def test_a_second_client_is_the_cause_that_is_named(controller, arm):
     machine = controller()
     first, second = arm(machine), arm(machine)
     first.send(first.read().command)
-    with pytest.raises(RobotError, match="in use|running already"):
+    with pytest.raises(RobotError, match=r"in use|running already"):
         second.send(second.read().command)
     first.stop()
     second.recover()
@@ -166,7 +166,7 @@ def test_polyscope_x_points_to_external_control_and_asks_no_dashboard(controller
 
 
 def test_nobody_there_is_told_with_what_to_look_at():
-    with pytest.raises(RobotError, match="no controller answers at 127.9.9.9.*switched on"):
+    with pytest.raises(RobotError, match=r"no controller answers at 127\.9\.9\.9.*switched on"):
         preflight(URConfig("127.9.9.9"))
 
 

@@ -35,7 +35,7 @@ def verdict(supervisor, until, start, target, steps=1):
 
 def test_a_command_is_passed_on_and_answered(running, fake, until):
     assert verdict(running, until, ZERO, ZERO + 0.005) == TAKEN
-    ((_, q, speed, acceleration, cycle, lookahead, gain),) = fake.calls("servoJ")
+    ((_, q, _, _, cycle, lookahead, gain),) = fake.calls("servoJ")
     assert (q, cycle, lookahead, gain) == ([0.005] * 6, 0.002, 0.05, 300.0)
 
 
