@@ -121,8 +121,10 @@ def arm() -> Iterator[Callable[..., URRobot]]:
 
 @pytest.fixture
 def go() -> Callable[..., np.ndarray]:
-    """Return a function that moves one column smoothly by `distance` in `periods`, or as many more as an arm of its
-    weight needs; it returns the last command."""
+    """Return a function that moves one column smoothly by `distance` in `periods`, more if its weight needs them.
+
+    It returns the last command.
+    """
 
     def move(robot: URRobot, distance: float, periods: int, column: int = 0) -> np.ndarray:
         start = robot.read().command
