@@ -1,10 +1,14 @@
 """Identify a servo from recordings of a pendulum: best parameters, how sure they are, what they predict.
 
 How it is fitted is told in `pliant.controllers.servo_fit`. Whether to believe it is told by the recordings of a P
-gain that the fit has not seen: `leave_one_gain_out`.
+gain that the fit has not seen: `leave_one_gain_out`. Two things decide there, and both are reported. A gain
+between those fitted is a smaller step than one beyond them. And where a pendulum sticks is nearly chance: fits
+that explain the recordings equally well can differ by more at a new gain than the best one errs, so a prediction
+is a band over all of them (`IdentificationResult.band`), not one line.
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -29,6 +33,8 @@ from pliant.files import PathLike, check_json, existing_file
 SOURCE = "identified from recordings of a pendulum"
 
 _REFINEMENTS = 2
+_DRAWS = 16
+_NORMAL_95 = 1.959964
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +47,10 @@ class IdentificationResult:
     residuals: tuple[Residuals, ...]
     predicted: Mapping[str, Array]
     """Simulated positions by the recording's name, (samples,), rad."""
+    others: tuple[tuple[BamServo, Mapping[str, float]], ...] = ()
+    """Servo and bench of other local minima that these recordings cannot tell from the best one."""
+    draws: tuple[tuple[BamServo, Mapping[str, float]], ...] = ()
+    """Servo and bench at random points about the best one, as the estimates' covariance spreads them."""
 
     @property
     def mae(self) -> float:
@@ -50,6 +60,18 @@ class IdentificationResult:
     def predict(self, recordings: Sequence[Recording]) -> tuple[Residuals, ...]:
         """Residuals on any recordings of this servo and bench, such as ones it has not seen."""
         return predict(recordings, self.servo, self.bench)
+
+    def band(self, recording: Recording) -> tuple[Array, Array]:
+        """Lowest and highest position to expect, each (samples,), rad, over any recording of this servo and bench.
+
+        At least 95 % of the samples should lie between: from the lowest to the highest motion of the servos that
+        explain the recordings equally well (`others`, `draws`), and 1.96 times the root mean square error of the
+        fit on either side. What the friction model cannot express is in neither.
+        """
+        servos = ((self.servo, self.bench), *self.others, *self.draws)
+        traces = [simulate(recording, *each) for each in servos]
+        margin = _NORMAL_95 * math.sqrt(sum(r.rms**2 for r in self.residuals) / len(self.residuals))
+        return np.min(traces, axis=0) - margin, np.max(traces, axis=0) + margin
 
     def summary(self) -> dict[str, Any]:
         """Everything but the traces, for `pliant.files.write_json`; `servo` is what `find_servo` reads."""
@@ -68,6 +90,32 @@ class HeldOut(NamedTuple):
     p_gain: float
     result: IdentificationResult
     residuals: tuple[Residuals, ...]
+    covered: float
+    """Share of the unseen samples inside `IdentificationResult.band`: below 0.95, it is too narrow there."""
+    mae_of_others: tuple[float, ...]
+    """`mae` of each of the equally good fits, rad."""
+
+    @property
+    def between(self) -> bool:
+        """Whether the P gain lies between those that were fitted."""
+        fitted = [r.p_gain for r in self.result.residuals]
+        return min(fitted) < self.p_gain < max(fitted)
+
+    @property
+    def worst_mae(self) -> float:
+        """Largest `mae` of the best and the equally good fits, rad."""
+        return max(self.mae, *self.mae_of_others, 0.0)
+
+    def summary(self) -> dict[str, Any]:
+        """Everything but the fit, for `pliant.files.write_json`."""
+        return {
+            "p_gain": self.p_gain,
+            "between": self.between,
+            "mae": self.mae,
+            "mae_of_others": list(self.mae_of_others),
+            "covered": self.covered,
+            "residuals": [vars(r) for r in self.residuals],
+        }
 
     @property
     def mae(self) -> float:
@@ -102,14 +150,20 @@ def identify(
         raise OutOfBoundsError(f"starts = {starts} must be at least 1.")
     together = _of_one_bench(recordings)
     fit = ServoFit(together, model, source)
-    starting = fit.screened(starts, np.random.default_rng(seed))
-    best = min((fit.search(start) for start in starting), key=fit.cost)
+    rng = np.random.default_rng(seed)
+    starting = fit.screened(starts, rng)
+    found = [fit.search(start) for start in starting]
+    best = min(found, key=fit.cost)
+    others = fit.equals([point for point in found if point is not best], best)
     for _ in range(_REFINEMENTS):
         best = fit.refined(best)
     servo, bench = fit.built(best)
     traces = {r.name: simulate(r, servo, bench) for r in together}
-    found = tuple(residuals(r, traces[r.name]) for r in together)
-    return IdentificationResult(servo, bench, fit.estimates(best), found, traces)
+    errors = tuple(residuals(r, traces[r.name]) for r in together)
+    covariance = fit.covariance(best)
+    draws = fit.draws(best, covariance, _DRAWS, rng)
+    built = (tuple(map(fit.built, points)) for points in (others, draws))
+    return IdentificationResult(servo, bench, fit.estimates(best, covariance, others), errors, traces, *built)
 
 
 def leave_one_gain_out(
@@ -127,7 +181,10 @@ def leave_one_gain_out(
     for gain in gains:
         unseen = [recording for recording in recordings if recording.p_gain == gain]
         result = identify([r for r in recordings if r.p_gain != gain], model, starts=starts, seed=seed)
-        folds.append(HeldOut(gain, result, result.predict(unseen)))
+        inside = [(low <= r.position) & (r.position <= high) for r in unseen for low, high in (result.band(r),)]
+        others = tuple(mean_error(predict(unseen, *other)) for other in result.others)
+        covered = float(np.mean([share.mean() for share in inside]))
+        folds.append(HeldOut(gain, result, result.predict(unseen), covered, others))
     return tuple(folds)
 
 
@@ -148,11 +205,7 @@ def report(
     for model in models:
         result = identify(recordings, model, starts=starts, seed=seed, source=source)
         folds = leave_one_gain_out(recordings, model, starts=starts, seed=seed)
-        held_out = [
-            {"p_gain": fold.p_gain, "mae": fold.mae, "residuals": [vars(r) for r in fold.residuals]}
-            for fold in folds
-        ]
-        entries.append({**result.summary(), "leave_one_gain_out": held_out})
+        entries.append({**result.summary(), "leave_one_gain_out": [fold.summary() for fold in folds]})
     return {"source": source, "recordings": [r.name for r in recordings], "models": entries}
 
 

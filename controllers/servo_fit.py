@@ -2,21 +2,26 @@
 
 Whole recordings are simulated open loop from their first sample, and the parameters x minimise
 
-    ½ Σ_r Σ_i ρ((q_sim − q_meas)/σ)·T_r/(T_c·n_r) + ½ Σ_j ((x_j − μ_j)/σ_j)²
+    ½ Σ_r Σ_i ρ((q_sim − q_meas)/σ)·T_i/T_c + ½ Σ_j ((x_j − μ_j)/σ_j)²
 
 ρ is the smooth absolute value (soft L1): the fit is judged by mean absolute error, and where a pendulum sticks
 a moment too early is no better known than by how far. The errors are the model's, not the encoder's: they hang
-together over T_c, so the n_r samples of T_r seconds count as T_r/T_c independent ones, of σ each. Both are
+together over T_c, so a sample that stands for T_i seconds counts as T_i/T_c independent ones, of σ each. A
+pendulum that stands still says where it got stuck once, not once every T_c: T_i is the sampling period in motion,
+and all samples of one standstill together stand for T_c at most (`counted_time`). Otherwise a fit bends its
+friction until every standstill is met, and errs at the gains it has not seen. σ and T_c are
 expected at first; where the fit turns out better, it is refined with what is measured on it. The second sum is
 prior knowledge, the servo's published parameters and plausible sizes of the rest: weak against what the
 recordings determine, it settles what they do not (a pendulum whose arm was not weighed does not tell the scale
 of the torques).
 
 With P = JᵀJ + 1 and the measured errors k times the expected in variance per independent sample, the estimate's
-covariance is P⁻¹(k·JᵀJ + 1)P⁻¹, in units of the prior's spread.
+covariance about one minimum is P⁻¹(k·JᵀJ + 1)P⁻¹, in units of the prior's spread.
 
 The cost has many local minima, as every sample at which the pendulum sticks is a discontinuity: hence the
-screening of random starts, and finite differences that begin wide.
+screening of random starts, and finite differences that begin wide. Minima that the recordings cannot tell from the
+best one (`ServoFit.equals`) are kept: how far they lie apart, in parameters and in what they predict, is part of
+the uncertainty.
 """
 
 import math
@@ -27,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import least_squares
+from scipy.stats import chi2
 
 from pliant.actuators.bam import PARAMETERS, SERVOS, BamServo, friction_model
 from pliant.controllers.checks import Array
@@ -42,6 +48,9 @@ _WIDTHS = (0.03, 0.003)  # of the finite differences, stage by stage, in standar
 _ITERATIONS = 60
 _SMALLEST_ERROR = 1e-4  # rad: finer than any encoder here
 _NORMAL_95 = 1.959964
+_STILL = 0.004  # rad within _STILL_TIME: two counts of an encoder with 4096, and its noise
+_STILL_TIME = 0.1  # s
+_STRIBECK_RANGES = {"stribeck_speed": (0.01, 3.0), "stribeck_exponent": (0.5, 2.0)}
 
 
 class Unknown(NamedTuple):
@@ -72,7 +81,9 @@ class Estimate:
 def unknowns(servo: BamServo, model: str) -> tuple[Unknown, ...]:
     """What there is to identify, with the prior that a servo's published M1 set gives.
 
-    Torques scale with its Coulomb friction, quadratic terms with its stall torque.
+    Torques scale with its Coulomb friction, quadratic terms with its stall torque. The Stribeck curve is kept to
+    the range, and near the starting value, of the family's authors (better-actuator-models 1.0.2): outside it,
+    friction of rest no longer fades with speed and passes for friction in motion.
     """
     known = servo.values
     coulomb, viscous = known["kc"], known["kv"]
@@ -86,8 +97,8 @@ def unknowns(servo: BamServo, model: str) -> tuple[Unknown, ...]:
         "kv": (viscous, viscous),
         "kc": (coulomb, coulomb),
         "kcs": (0.5 * coulomb, coulomb),
-        "stribeck_speed": (1.0, 2.0),
-        "stribeck_exponent": (1.0, 0.5),
+        "stribeck_speed": (0.2, 1.0),
+        "stribeck_exponent": (1.35, 0.4),
         "kmq": (0.4 / stall, 0.7 / stall),
         "keq": (0.4 / stall, 0.7 / stall),
         "arm_mass": (0.05, 0.05),
@@ -97,10 +108,20 @@ def unknowns(servo: BamServo, model: str) -> tuple[Unknown, ...]:
     always = ("kt", "resistance", "armature", "supply_resistance", "heating")
     names = (*always, *friction_model(model).free, *(p.name for p in BENCH_PARAMETERS))
     described = {p.name: p for p in (*PARAMETERS, *BENCH_PARAMETERS)}
-    return tuple(
-        Unknown(name, described[name].unit, *priors[name], described[name].low, described[name].high)
-        for name in names
-    )
+    ranges = {name: (described[name].low, described[name].high) for name in names} | _STRIBECK_RANGES
+    return tuple(Unknown(name, described[name].unit, *priors[name], *ranges[name]) for name in names)
+
+
+def counted_time(recording: Recording, correlation: float) -> Array:
+    """Return the time that each sample stands for, (samples,), s: a standstill counts `correlation` s at most."""
+    period = np.gradient(recording.time)
+    half = max(round(0.5 * _STILL_TIME / float(np.median(period))), 1)
+    padded = np.pad(recording.position, half, "edge")
+    still = np.abs(padded[2 * half :] - padded[: -2 * half]) < _STILL
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]]).astype(int)))
+    for begin, end in edges.reshape(-1, 2):
+        period[begin:end] *= min(correlation / period[begin:end].sum(), 1.0)
+    return period
 
 
 class ServoFit:
@@ -112,8 +133,7 @@ class ServoFit:
         self.published = SERVOS[recordings[0].servo]
         self.model = model
         self.source = source
-        self.sigma = MODEL_ERROR
-        self.correlation = CORRELATION_TIME
+        self._expect(MODEL_ERROR, CORRELATION_TIME)
         self.step = 2.0 * STEP
         """Of the simulation: coarse for the search, `STEP` for what is refined."""
         self.unknowns = unknowns(self.published, model)
@@ -161,16 +181,31 @@ class ServoFit:
         self.step = STEP
         sigma, correlation = self._measured(u)
         if sigma**2 * correlation < self.sigma**2 * self.correlation:
-            self.sigma, self.correlation = sigma, correlation
+            self._expect(sigma, correlation)
         return self.search(u, [_widths(self._information(u))])
 
-    def estimates(self, u: Array) -> tuple[Estimate, ...]:
-        """Values, standard errors and 95 % intervals at a point."""
-        sigma, correlation = self._measured(u)
-        excess = sigma**2 * correlation / (self.sigma**2 * self.correlation)
+    def equals(self, points: Sequence[Array], best: Array) -> list[Array]:
+        """Those of the points that lie in the joint 95 % region of the best one: 2·Δcost ≤ k·χ²₀.₉₅."""
+        limit = self.cost(best) + 0.5 * self._excess(best) * float(chi2.ppf(0.95, len(best)))
+        return [point for point in points if self.cost(point) <= limit]
+
+    def covariance(self, u: Array) -> Array:
+        """Of the estimate about a point, in units of the prior's spread."""
         information, one = self._information(u), np.eye(len(u))
         inverse = np.linalg.inv(information + one)
-        variance = np.diag(inverse @ (excess * information + one) @ inverse)
+        spread: Array = inverse @ (self._excess(u) * information + one) @ inverse
+        return spread
+
+    def draws(self, u: Array, covariance: Array, count: int, rng: np.random.Generator) -> list[Array]:
+        """Points about an estimate as its covariance spreads them, inside the bounds."""
+        return [np.clip(point, self.low, self.high) for point in rng.multivariate_normal(u, covariance, count)]
+
+    def estimates(self, u: Array, covariance: Array, equals: Sequence[Array] = ()) -> tuple[Estimate, ...]:
+        """Values at a point, with standard errors and 95 % intervals that take in other minima just as good.
+
+        Variance is that about the point, and the mean square distance to the others.
+        """
+        variance = np.diag(covariance) + np.mean([(other - u) ** 2 for other in (u, *equals)], axis=0)
         found = []
         for unknown, x, v in zip(self.unknowns, self.mean + self.spread * u, variance, strict=True):
             error = unknown.spread * math.sqrt(v)
@@ -179,21 +214,21 @@ class ServoFit:
             found.append(Estimate(unknown.name, unknown.unit, *values))
         return tuple(found)
 
+    def _expect(self, sigma: float, correlation: float) -> None:
+        self.sigma, self.correlation = sigma, correlation
+        counted = np.concatenate([counted_time(recording, correlation) for recording in self.recordings])
+        self._scale = np.sqrt(counted / correlation)
+
     def _errors(self, u: Array) -> Array:
         """Errors over σ, weighted by √(independent samples per sample), all recordings in a row."""
         servo, bench = self.built(u)
-        parts = []
-        for recording in self.recordings:
-            error = simulate(recording, servo, bench, step=self.step) - recording.position
-            duration = float(recording.time[-1] - recording.time[0])
-            parts.append(error * math.sqrt(duration / self.correlation / len(error)) / self.sigma)
-        return np.concatenate(parts)
+        errors = [simulate(r, servo, bench, step=self.step) - r.position for r in self.recordings]
+        return np.concatenate(errors) * self._scale / self.sigma
 
     def _terms(self, u: Array) -> Array:
         """All terms whose squares are summed: softened errors, then the prior's."""
         errors = self._errors(u)
-        period = np.mean([np.mean(np.diff(recording.time)) for recording in self.recordings])
-        scale = math.sqrt(period / self.correlation)  # the weighted error where q_sim − q_meas is σ
+        scale = self._scale  # the weighted error where q_sim − q_meas is σ
         softened = scale * np.sqrt(2.0 * (np.sqrt(1.0 + (errors / scale) ** 2) - 1.0))
         return np.concatenate([np.copysign(softened, errors), u])
 
@@ -216,6 +251,11 @@ class ServoFit:
         slope = self._slope(u, _WIDTHS[-1], raw=True)
         slope = self._slope(u, _widths(slope.T @ slope), raw=True)
         return slope.T @ slope
+
+    def _excess(self, u: Array) -> float:
+        """k: measured over expected variance per independent sample."""
+        sigma, correlation = self._measured(u)
+        return sigma**2 * correlation / (self.sigma**2 * self.correlation)
 
     def _measured(self, u: Array) -> tuple[float, float]:
         """σ and T_c of the errors at a point."""

@@ -14,7 +14,7 @@ from pliant.errors import check_bounds
 
 @dataclass(frozen=True)
 class Perturbation:
-    """A family of robots around a model: masses, friction, springs and motors vary, commands arrive late."""
+    """Robots around a model: masses, friction, springs and motors vary, commands arrive late."""
 
     robots: int = 20
     mass: float = 0.1

@@ -42,17 +42,22 @@ def job(config: DictConfig) -> dict[str, Any]:
     except KeyboardInterrupt:
         interrupted = True
     for fold in folds:
-        console.print(f"P gain {fold.p_gain:g} unseen: {1e3 * fold.mae:.1f} mrad")
-    held_out = [
-        {"p_gain": fold.p_gain, "mae": fold.mae, "residuals": [vars(r) for r in fold.residuals]} for fold in folds
-    ]
-    entry = {**result.summary(), "leave_one_gain_out": held_out}
+        console.print(
+            f"P gain {fold.p_gain:g} unseen, {'between' if fold.between else 'beyond'} those fitted: "
+            f"{1e3 * fold.mae:.1f} mrad, up to {1e3 * fold.worst_mae:.1f} with fits as good; "
+            f"{fold.covered:.0%} of it inside the 95 % band",
+            highlight=False,
+            soft_wrap=True,
+        )
+    entry = {**result.summary(), "leave_one_gain_out": [fold.summary() for fold in folds]}
     names = [recording.name for recording in recordings]
     write_json(folder / "servo.json", {"source": SOURCE, "recordings": names, "models": [entry]}, checksum=True)
     metrics = {
         "mae_rad": result.mae,
         "mae_per_recording_rad": {r.recording: r.mae for r in result.residuals},
         "mae_of_unseen_gain_rad": {f"{fold.p_gain:g}": fold.mae for fold in folds},
+        "worst_mae_of_unseen_gain_rad": {f"{fold.p_gain:g}": fold.worst_mae for fold in folds},
+        "covered_of_unseen_gain": {f"{fold.p_gain:g}": fold.covered for fold in folds},
     }
     write_json(folder / "metrics.json", metrics)
     if interrupted:

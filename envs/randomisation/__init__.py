@@ -1,8 +1,8 @@
 """Robots that differ from one episode to the next: distributions of their parameters, drawn at reset."""
 
 from pliant.envs.randomisation.distributions import Choice, Distribution, LogUniform, Normal, Uniform
-from pliant.envs.randomisation.family import Conditions, RobotFamily
 from pliant.envs.randomisation.randomisation import Randomisation
+from pliant.envs.randomisation.randomised_robot import Conditions, RandomisedRobot
 
 __all__ = [
     "Choice",
@@ -11,6 +11,6 @@ __all__ = [
     "LogUniform",
     "Normal",
     "Randomisation",
-    "RobotFamily",
+    "RandomisedRobot",
     "Uniform",
 ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pliant.actuators import Backend, Mode, install
 from pliant.actuators.callbacks import check_installed
 from pliant.actuators.model import actuator_of_control
-from pliant.envs.randomisation.family import Conditions, Values
+from pliant.envs.randomisation.randomised_robot import Conditions, Values
 from pliant.envs.simulation.lines import DelayLine, NoiseStreams
 from pliant.envs.simulation.native_readings import BatchSensors
 from pliant.envs.simulation.readings import diverged
@@ -67,14 +67,14 @@ class SimulatedRobots:
         check_bounds("number of robots", n, 1, 1e7)
         check_bounds("threads", threads, 0, 1e4)
         self.info, self.compiled, self._robot = robot.info, robot.compiled, robot
-        self._family = self.compiled.family
+        self._randomised = self.compiled.randomised
         self._install()
         robot.connect()
         self.start, self._rest_control = robot.get_state().integration, robot.data.ctrl.tolist()
         self._threads = threads
         self.values: list[Values] = [()] * n
         """What was drawn of each robot, in the order of `names`."""
-        self.names = self._family.names
+        self.names = self._randomised.names
         """Which parameters are drawn."""
         self._low, self._high = self.info.low, self.info.high
         self._simulate(n)
@@ -82,11 +82,11 @@ class SimulatedRobots:
         self._sensors = self._make_sensors()
         self._deviations = np.zeros_like(self._sensors.values)
         readings = self.compiled.readings
-        self._noise = NoiseStreams(*self._deviations.shape) if self._family.noisy or readings.noisy else None
+        self._noise = NoiseStreams(*self._deviations.shape) if self._randomised.noisy or readings.noisy else None
         anew = readings.stale if reads is None else readings.stale_among(reads)
         self._stage = int(mujoco.mjtStage.mjSTAGE_VEL if anew else mujoco.mjtStage.mjSTAGE_NONE)
         if not self.names:
-            self._set_conditions(slice(None), self._family.conditions(()))
+            self._set_conditions(slice(None), self._randomised.conditions(()))
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in vars(self).items() if name not in _OF_BATCH}
@@ -102,7 +102,7 @@ class SimulatedRobots:
         self._simulate(len(saved.state))
         for name, rows in saved.expanded.items():
             self._expanded[name][:] = rows
-        if self._family.derived:
+        if self._randomised.derived:
             self._batch.set_const(np.array([i for i, values in enumerate(self.values) if values], dtype=np.intp))
         self._batch.state[:] = saved.state
         self._in_force = self._control if self._commands is None else saved.in_force
@@ -112,7 +112,7 @@ class SimulatedRobots:
         """Make the simulations."""
         self._batch = Batch(self.compiled.bare, n, self._threads)
         self._qpos, self._control, self._time = (self._batch.bind(name) for name in ("qpos", "ctrl", "time"))
-        self._expanded = {name: self._batch.expand(name) for name in self._family.fields}
+        self._expanded = {name: self._batch.expand(name) for name in self._randomised.fields}
 
     def _make_sensors(self) -> BatchSensors:
         """Make what reads the simulations."""
@@ -121,10 +121,10 @@ class SimulatedRobots:
 
     def _make_lines(self, n: int) -> None:
         """Make the lines that commands and measurements travel along, where there is a delay at all."""
-        slowest = int(self._command_lag(self._family.longest_delays).max())
+        slowest = int(self._command_lag(self._randomised.longest_delays).max())
         self._commands = DelayLine(n, self._control.shape[1], slowest) if slowest else None
         self._in_force = self._control if self._commands is None else np.zeros_like(self._control)
-        lag = round(self._family.extremes.sensor_delay / self.info.period)
+        lag = round(self._randomised.extremes.sensor_delay / self.info.period)
         width = len(self.info.signals) + len(self.compiled.controls)
         self._measured = DelayLine(n, width, lag) if lag else None
 
@@ -208,7 +208,7 @@ class SimulatedRobots:
         model = copy.copy(self.compiled.model)
         for name, rows in self._expanded.items():
             getattr(model, name)[:] = rows[i]
-        if self._family.derived:
+        if self._randomised.derived:
             mujoco.mj_setConst(model, mujoco.MjData(model))
         return model
 
@@ -267,10 +267,10 @@ class SimulatedRobots:
     def _draw(self, index: Index, random: Sequence[np.random.Generator]) -> None:
         """Draw robots' parameters, each from its own generator, which goes on as its noise."""
         for i, generator in zip(index.tolist() if self.names else (), random, strict=False):
-            self.values[i] = values = self._family.draw(generator)
-            self._family.apply(values, {name: rows[i] for name, rows in self._expanded.items()})
-            self._set_conditions(i, self._family.conditions(values))
-        if self._family.derived:
+            self.values[i] = values = self._randomised.draw(generator)
+            self._randomised.apply(values, {name: rows[i] for name, rows in self._expanded.items()})
+            self._set_conditions(i, self._randomised.conditions(values))
+        if self._randomised.derived:
             self._batch.set_const(index)
         if self._noise is not None:
             self._noise.restart(index, random)

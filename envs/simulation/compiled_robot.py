@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pliant.actuators import Backend, JointOnModel, compile_model, compliant_joints, prepare_model
 from pliant.actuators.mounting import TEXT_PREFIX
 from pliant.envs.models.robot_model import RobotModel
-from pliant.envs.randomisation.family import Conditions, RobotFamily, extremes
 from pliant.envs.randomisation.randomisation import Randomisation
+from pliant.envs.randomisation.randomised_robot import Conditions, RandomisedRobot, extremes
 from pliant.envs.simulation.columns import (
     Column,
     check_ranges,
@@ -70,7 +70,7 @@ class CompiledRobot:
     """Controls at the start, (nu,)."""
     substeps: int
     """Physics steps in a period."""
-    family: RobotFamily
+    randomised: RandomisedRobot
     """What is drawn anew at every reset."""
     backend: Backend | str | None
 
@@ -117,7 +117,7 @@ def compile_robot(
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
     prune(model)
     joints = _compliant(model, robot.joints)
-    family = RobotFamily(model, joints, period, conditions, varied)
+    randomised = RandomisedRobot(model, joints, period, conditions, varied)
     readings = Readings(model, robot, joints, chosen, told)
     qpos, keyframe = starting_state(model, robot)
     columns = _columns(model, robot, joints, qpos, resting_controls(model, qpos, keyframe))
@@ -152,7 +152,7 @@ def compile_robot(
         qpos=qpos,
         rest=rest,
         substeps=substeps,
-        family=family,
+        randomised=randomised,
         backend=backend,
     )
 
@@ -236,7 +236,7 @@ def _bare(spec: mujoco.MjSpec, model: mujoco.MjModel) -> mujoco.MjModel:
     unseen.compiler.discardvisual = _RANGEFINDER not in model.sensor_type.tolist()
     bare = compile_model(unseen, check=False)
     bare.opt.disableflags = model.opt.disableflags
-    bare.actuator_user[:] = model.actuator_user  # with what holds for its whole family
+    bare.actuator_user[:] = model.actuator_user  # with what holds for all that can be drawn
     return bare
 
 

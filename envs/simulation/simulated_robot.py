@@ -15,8 +15,8 @@ from pliant.actuators.callbacks import check_installed
 from pliant.controllers.checks import finite_array
 from pliant.envs.compiled import compiled
 from pliant.envs.models.robot_model import RobotModel, as_pose
-from pliant.envs.randomisation.family import Conditions, Values
 from pliant.envs.randomisation.randomisation import Randomisation
+from pliant.envs.randomisation.randomised_robot import Conditions, Values
 from pliant.envs.simulation.compiled_robot import compile_robot, recalled
 from pliant.envs.simulation.readings import Sensors, deliver, diverged, give
 from pliant.envs.simulation.resting import put_at_rest
@@ -170,7 +170,7 @@ class SimulatedRobot(Robot):
     @property
     def parameters(self) -> dict[str, float]:
         """What the last reset drew, by name (`link1/mass`, `elbow/k1`, `command_delay`, …), in SI units."""
-        return dict(zip(self.compiled.family.names, self._values, strict=False))
+        return dict(zip(self.compiled.randomised.names, self._values, strict=False))
 
     @property
     def kinematics(self) -> "ModelKinematics":
@@ -220,7 +220,7 @@ class SimulatedRobot(Robot):
         poses = self._poses(bodies or {})
         if seed is not None:
             self._random = np.random.default_rng(seed)
-        self._vary(self.compiled.family.draw(self._random))
+        self._vary(self.compiled.randomised.draw(self._random))
         mujoco.mj_resetData(self._model, self._data)
         self._data.qpos[:] = self.compiled.qpos
         if position is not None:
@@ -431,7 +431,7 @@ class SimulatedRobot(Robot):
         """
         self._prepare()
         size = mujoco.mj_stateSize(self._model, _INTEGRATION)
-        drawn = len(self.compiled.family.names)
+        drawn = len(self.compiled.randomised.names)
         if snapshot.integration.shape != (size,) or len(snapshot.parameters) != drawn:
             raise ShapeError(
                 f"robot {self._info.name!r}: a state is {size} numbers and {drawn} drawn parameters, the snapshot "
@@ -466,16 +466,16 @@ class SimulatedRobot(Robot):
 
     def _vary(self, values: Values) -> None:
         """Become the robot that was drawn; what is on its way through the sensors is lost."""
-        family, self._values = self.compiled.family, values
-        family.apply(values, {name: getattr(self._model, name) for name in family.fields})
-        if family.derived:
+        randomised, self._values = self.compiled.randomised, values
+        randomised.apply(values, {name: getattr(self._model, name) for name in randomised.fields})
+        if randomised.derived:
             mujoco.mj_setConst(self._model, self._data)
-        self._set_conditions(family.conditions(values))
+        self._set_conditions(randomised.conditions(values))
 
     def _set_conditions(self, conditions: Conditions) -> None:
         self._lag = round(conditions.sensor_delay / self._info.period)
         self._deviations = self.compiled.readings.deviations(*conditions[2:])
-        self._noisy = self.compiled.family.noisy or self.compiled.readings.noisy
+        self._noisy = self.compiled.randomised.noisy or self.compiled.readings.noisy
         self._measured: deque[Measurement] = deque(maxlen=self._lag + 1)
 
     def _check_connected(self) -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from pliant.actuators import bam
 from pliant.actuators.bam import FRICTION_MODELS, SERVOS, find_servo
-from pliant.controllers.identification import identify, leave_one_gain_out, read_report, report
+from pliant.controllers.identification import HeldOut, identify, leave_one_gain_out, read_report, report
 from pliant.controllers.pendulum_bench import Recording, load_recordings, mean_error, predict, simulate
-from pliant.controllers.servo_fit import unknowns
+from pliant.controllers.servo_fit import ServoFit, counted_time, unknowns
 from pliant.errors import ConfigurationError, FileFormatError, MissingFileError, OutOfBoundsError, UnknownNameError
 from pliant.files import write_json
 
@@ -28,15 +28,15 @@ TRUE_SERVO = replace(
 TRUE_BENCH = {"arm_mass": 0.09, "position_offset": 0.012, "command_delay": 0.007}
 
 
-def made(p_gain, temperature, noise):
-    """A recording of the true servo: swings of growing speed, then let go; with an encoder's error."""
+def made(p_gain, temperature, noise, servo=TRUE_SERVO, bench=TRUE_BENCH):
+    """A recording of a true servo: swings of growing speed, then let go; with an encoder's error."""
     time = np.arange(0.0, 2.5, 0.005)
     goal = 1.2 * np.sin(2.5 * time**2)
     blank = Recording(
         f"kp{p_gain:g}", "XL330", p_gain, 7.4, 0.49, 0.1, temperature,
         time, goal, np.zeros_like(time), np.zeros_like(time), (time < 1.8).astype(float),
     )  # fmt: skip
-    return replace(blank, position=simulate(blank, TRUE_SERVO, TRUE_BENCH) + noise.normal(0.0, 4e-4, len(time)))
+    return replace(blank, position=simulate(blank, servo, bench) + noise.normal(0.0, 4e-4, len(time)))
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +80,72 @@ def test_a_gain_left_out_is_predicted_from_the_other(recordings):
         assert {r.p_gain for r in fold.residuals} == {fold.p_gain}
         assert fold.p_gain not in {r.p_gain for r in fold.result.residuals}
         assert fold.mae < 5e-3
+        assert fold.covered >= 0.95
+        assert not fold.between
+        assert fold.worst_mae >= fold.mae
+        assert fold.worst_mae == max([fold.mae, *fold.mae_of_others])
+
+
+def test_a_gain_between_those_fitted_is_told_from_one_beyond_them(recordings, result):
+    inner, outer = (HeldOut(gain, result, (), 1.0, ()) for gain in (200.0, 1000.0))
+    assert inner.between
+    assert not outer.between
+
+
+@pytest.mark.slow
+def test_intervals_and_bands_hold_the_truth_as_often_as_they_claim():
+    """Ten servos and benches drawn from the prior: their parameters, and their motion at a gain not seen."""
+    noise = np.random.default_rng(11)
+    inside, motion = [], []
+    for _ in range(10):
+        drawn = {u.name: noise.normal(u.mean, u.spread) for u in unknowns(SERVOS["XL330"], "m1")}
+        drawn = {
+            u.name: float(np.clip(drawn[u.name], max(u.low, u.mean - 2 * u.spread), u.high))
+            for u in unknowns(SERVOS["XL330"], "m1")
+        }
+        bench = {name: drawn[name] for name in TRUE_BENCH}
+        servo = replace(SERVOS["XL330"], values={k: v for k, v in drawn.items() if k not in bench})
+        seen = [made(gain, 25.0 + gain / 80, noise, servo, bench) for gain in (100.0, 800.0)]
+        found = identify(seen, "m1", starts=1)
+        # a value at its bound is known to be there, not drawn: 1e-3 of the prior's spread is no error
+        for estimate, u in zip(found.estimates, unknowns(SERVOS["XL330"], "m1"), strict=True):
+            slack = 1e-3 * u.spread
+            inside.append(estimate.low95 - slack <= drawn[u.name] <= estimate.high95 + slack)
+        unseen = made(300.0, 29.0, noise, servo, bench)
+        low, high = found.band(unseen)
+        motion.append(np.mean((low <= unseen.position) & (unseen.position <= high)))
+    assert np.mean(inside) >= 0.85
+    assert np.mean(motion) >= 0.90
+
+
+def test_a_standstill_counts_once_and_motion_all_the_time():
+    time = np.arange(0.0, 4.0, 0.005)
+    moving = 0.5 * np.sin(2.0 * time)
+    standing = np.where(time < 1.0, moving, 0.5 * np.sin(2.0))
+    recording = Recording(
+        "standing", "XL330", 100.0, 7.4, 0.49, 0.1, 25.0,
+        time, time, standing, np.zeros_like(time), np.ones_like(time),
+    )  # fmt: skip
+    assert counted_time(replace(recording, position=moving), 0.4).sum() == pytest.approx(4.0, abs=0.15)
+    counted = counted_time(recording, 0.4)
+    assert counted.sum() == pytest.approx(1.0 + 0.4, abs=0.1)
+    assert counted[time < 0.9] == pytest.approx(0.005)
+    assert counted[time > 1.2].sum() < 0.4
+    # what stands shorter than the correlation time is not held back
+    assert counted_time(recording, 5.0).sum() == pytest.approx(4.0, abs=0.01)
+
+
+def test_minima_that_the_recordings_cannot_tell_apart_are_kept_and_widen_the_intervals(recordings):
+    fit = ServoFit(recordings, "m1", "made")
+    best = fit.search(np.zeros(len(fit.unknowns)))
+    near, far = best + 1e-4, best + 1.0
+    assert [point is near for point in fit.equals([near, far], best)] == [True]
+    covariance = fit.covariance(best)
+    alone, beside = fit.estimates(best, covariance), fit.estimates(best, covariance, [best + 0.5])
+    for one, two, unknown in zip(alone, beside, fit.unknowns, strict=True):
+        expected = np.hypot(one.standard_error, 0.5 * unknown.spread / np.sqrt(2.0))
+        assert two.standard_error == pytest.approx(expected, rel=1e-6)
+        assert two.value == one.value
 
 
 def test_a_report_is_plain_data_that_reads_back_as_the_same_model(tmp_path, recordings, result):
@@ -98,6 +164,9 @@ def test_the_unknowns_are_those_of_the_model_with_a_prior_inside_the_bounds(mode
     found = unknowns(SERVOS["MX-64"], model)
     assert set(FRICTION_MODELS[model].free) <= {u.name for u in found}
     assert all(u.low <= u.mean <= u.high and u.spread > 0.0 for u in found)
+    ranges = {u.name: (u.low, u.high) for u in found}
+    assert ranges.get("stribeck_speed", (0.01, 3.0)) == (0.01, 3.0)
+    assert ranges.get("stribeck_exponent", (0.5, 2.0)) == (0.5, 2.0)
 
 
 def test_recordings_that_do_not_go_together_are_refused(recordings):
@@ -159,3 +228,5 @@ def test_identified_afresh_m6_reaches_its_error_and_predicts_a_gain_between_thos
     unseen = [r for r in public_recordings if r.p_gain == 200.0]
     fit = identify([r for r in public_recordings if r.p_gain != 200.0], "m6", starts=6)
     assert mean_error(fit.predict(unseen)) <= 0.030
+    covered = [(low <= r.position) & (r.position <= high) for r in unseen for low, high in (fit.band(r),)]
+    assert np.mean([share.mean() for share in covered]) >= 0.95

@@ -88,7 +88,7 @@ def test_a_resumed_run_ends_where_one_without_interruption_does(verb, tiny, tmp_
 def test_more_steps_go_on_from_the_end(verb, tiny, tmp_path):
     """2k steps and 2k more are 4k; the learning rate is constant here, a schedule would depend on the total."""
     common = [o for o in tiny["ppo"] if o != "algo=ppo"]
-    common += ["algo.learning_rate.end=1e-3"]
+    common += ["algo.learning_rate.start=1e-3", "algo.learning_rate.end=1e-3"]
     assert verb("train", *common, "steps=256", "hydra.run.dir=whole")[0] == 0
     assert verb("train", *common, "steps=128", "hydra.run.dir=part")[0] == 0
     assert verb("train", "resume=part", "steps=256", "hydra.run.dir=rest")[0] == 0
@@ -110,7 +110,7 @@ def test_the_schedule_goes_on_where_it_was(verb, tiny, tmp_path, monkeypatch):
 
     monkeypatch.setattr(BaseAlgorithm, "_update_learning_rate", noting)
     verb("train", "resume=part", "hydra.run.dir=rest")
-    np.testing.assert_allclose(rates, [1e-3 - 0.9e-3 * share for share in (0.75, 1.0)])
+    np.testing.assert_allclose(rates, [3e-3 - 2.9e-3 * share for share in (0.75, 1.0)])
 
 
 def test_nothing_of_the_earlier_run_is_touched(verb, trained, tmp_path, snapshot):

@@ -38,8 +38,25 @@ def write_report(
     )
     if folds:
         page.heading("Prediction of a P gain the fit has not seen")
-        rows = [(fold.p_gain, 1e3 * fold.mae, 1e3 * fold.result.mae) for fold in folds]
-        page.table(("P gain left out", "mean |e| on it (mrad)", "mean |e| on the others (mrad)"), rows)
+        page.table(
+            (
+                "P gain left out", "against those fitted", "mean |e| on it (mrad)", "worst of fits as good (mrad)",
+                "inside the 95 % band", "mean |e| on the others (mrad)",
+            ),
+            [
+                (
+                    fold.p_gain, "between" if fold.between else "beyond", 1e3 * fold.mae, 1e3 * fold.worst_mae,
+                    f"{fold.covered:.0%}", 1e3 * fold.result.mae,
+                )
+                for fold in folds
+            ],
+        )  # fmt: skip
+        page.text(
+            "Where a pendulum sticks is nearly chance: fits that explain the recordings equally well (within "
+            "their joint 95 % region) differ at a gain they have not seen. The band spans them all, and the error "
+            "of the fit on top; a share below 95 % says that it is too narrow for such a step. A gain beyond "
+            "those fitted is a larger step than one between them."
+        )
     return page.save(folder / "report.html")
 
 

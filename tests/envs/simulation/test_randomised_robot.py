@@ -106,19 +106,19 @@ def test_without_randomisation_nothing_is_drawn_or_reported():
     drawn = gymnasium.make("pliant/CompliantArm2-v0", robot={"randomisation": DRAWN})
     _, info = drawn.reset(seed=0)
     assert info == {"parameters": drawn.unwrapped.robot.parameters}
-    assert len(info["parameters"]) == len(drawn.unwrapped.robot.compiled.family.names) == 11
+    assert len(info["parameters"]) == len(drawn.unwrapped.robot.compiled.randomised.names) == 11
 
 
 def test_what_no_factor_changes_is_not_drawn_and_every_joint_that_rubs_is():
     varied = Randomisation(damping=Uniform(0.5, 1.5), friction=Uniform(0.5, 1.5))
-    assert describe("two_link").simulated(randomisation=varied).compiled.family.names == ()
-    assert describe("rig1").simulated(randomisation=varied).compiled.family.names == ("joint/damping",)
+    assert describe("two_link").simulated(randomisation=varied).compiled.randomised.names == ()
+    assert describe("rig1").simulated(randomisation=varied).compiled.randomised.names == ("joint/damping",)
     text = """<mujoco><worldbody><body><joint name="driven" axis="0 1 0" damping="0.2"/><geom size=".1"/>
     <body pos="0 0 -.4"><joint name="passive" axis="0 1 0" frictionloss="0.1"/><geom size=".1"/></body></body>
     </worldbody><actuator><motor joint="driven" ctrlrange="-1 1"/></actuator></mujoco>"""
     model = RobotModel("two", mujoco.MjSpec.from_string(text), ("driven", "passive"))
     with SimulatedRobot(model, 0.01, randomisation=varied) as robot:
-        assert robot.compiled.family.names == ("driven/damping", "passive/friction")
+        assert robot.compiled.randomised.names == ("driven/damping", "passive/friction")
         robot.reset(seed=1)
         assert robot.model.dof_damping[0] != 0.2
         assert 0.1 <= robot.model.dof_damping[0] <= 0.3

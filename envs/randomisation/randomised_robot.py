@@ -18,7 +18,7 @@ from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.robot import Array
 
 Values = tuple[float, ...]
-"""One robot of a family: a value for each of its names."""
+"""What was drawn for one robot: a value for each of its names."""
 
 
 class Conditions(NamedTuple):
@@ -54,7 +54,7 @@ class _Number:
     """What grows with it."""
 
 
-class RobotFamily:
+class RandomisedRobot:
     """Robots alike but for the parameters that a `Randomisation` draws."""
 
     def __init__(
@@ -65,7 +65,7 @@ class RobotFamily:
         conditions: Conditions,
         randomisation: Randomisation,
     ) -> None:
-        """Find what varies; prepares the model for the quickest robot of the family.
+        """Find what varies; prepares the model for the quickest robot that can be drawn.
 
         Args:
             model: the robot as it is, compiled; its rows of `actuator_user` get what holds for all of them.
@@ -225,7 +225,7 @@ def _check_factor(what: str, factor: Distribution, base: float, parameter: Param
 
 
 def _prepare(model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisation: Randomisation) -> None:
-    """Check the time step for the quickest robot of the family, and give the joints' rows what it needs."""
+    """Check the time step for the quickest robot that can be drawn, and give the joints' rows what it needs."""
     quickest = copy.copy(model)
     if randomisation.mass is not None:
         lowest = randomisation.mass.bounds[0]

@@ -149,9 +149,9 @@ def test_a_robot_that_the_time_step_could_not_carry_is_refused_beforehand():
 def test_the_longest_step_of_a_family_is_that_of_its_quickest_member():
     joint = CompliantJoint(find_law("sea")(k=20.0), 6)
     stiffest = CompliantJoint(find_law("sea")(k=80.0), 6)
-    family = arm(joint=joint, law={"k": Uniform(1.0, 4.0)})
+    drawn = arm(joint=joint, law={"k": Uniform(1.0, 4.0)})
     steps = [
-        robot.model.actuator_user[0, LARGEST_STEP] for robot in (arm(joint=joint), arm(joint=stiffest), family)
+        robot.model.actuator_user[0, LARGEST_STEP] for robot in (arm(joint=joint), arm(joint=stiffest), drawn)
     ]
     assert steps[2] == pytest.approx(steps[1], rel=1e-4)
     assert steps[2] < 0.9 * steps[0]
