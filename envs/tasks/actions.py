@@ -1,7 +1,8 @@
 """Action terms: what an action in [−1, 1] does.
 
-`Spread` is the command itself. `Residual` adds to a controller's command, `Parameters` moves a controller's
-parameters; both keep a copy of the controller for each episode and call it, in Python, once a period.
+`Spread` is the command itself; `Limited` leads there no faster than a machine may. `Residual` adds to a
+controller's command, `Parameters` moves a controller's parameters. All but `Spread` keep something for each
+episode and work in Python, once a period.
 """
 
 import copy
@@ -18,6 +19,8 @@ from pliant.controllers.checks import finite_array, positive
 from pliant.controllers.controller import Controller
 from pliant.envs.selection import Names, as_names, matches
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
+from pliant.hardware.limits import Motion, MotionLimits, limit_motion
+from pliant.hardware.limits import bounds as motion_bounds
 from pliant.hardware.robot import PER_JOINT, PER_MOTOR, Array, Channel, RobotInfo, State
 
 Act = Callable[[Controller, Array, State, float, Array], None]
@@ -77,6 +80,59 @@ class Spread(Action):
         source[columns] = np.arange(len(columns))
         rest = (info.rest[columns] - middle[columns]) / half[columns]
         return ActionOnRobot(channels, middle, half, source, rest)
+
+
+class _Follower(Controller):
+    """Where the command of an episode is, and how fast it changes."""
+
+    motion: Motion
+
+    def reset(self, state: State) -> None:
+        self.motion = Motion(state.command, np.zeros(len(state.command)))
+
+    def update(self, state: State, t: float) -> Array:
+        return self.motion.value
+
+
+@dataclass(frozen=True)
+class Limited(Action):
+    """The command goes where `Spread` would put it, within limits of its speed and acceleration.
+
+    By the law of the safety layer (`hardware.limits`): behind one whose limits are no narrower a policy acts on a
+    machine as it has learned to. Each episode begins at the command in force.
+    """
+
+    speed: float = 1.5
+    """Largest rate of change of the columns, their unit/s."""
+    acceleration: float = 15.0
+    """Largest change of that rate, unit/s²."""
+    commanded: Names | None = None
+    """Columns, as of `Spread`; the others rest."""
+
+    def __post_init__(self) -> None:
+        _freeze_names(self)
+        MotionLimits(self.speed, self.acceleration)
+
+    def on(self, info: RobotInfo) -> ActionOnRobot:
+        """See `Action.on`; errors of `Spread.on`."""
+        columns = find_columns(self.commanded, info)
+        spread = Spread(self.commanded).on(info)
+        middle, half = spread.middle[columns], spread.half[columns]
+        each = [MotionLimits(self.speed, self.acceleration)] * len(columns)
+        limits = motion_bounds(each, spread.channels, info.period, walk=False)
+        rest, period = info.rest, info.period
+
+        def act(controller: Controller, action: Array, state: State, t: float, command: Array) -> None:
+            assert isinstance(controller, _Follower)
+            last = Motion(controller.motion.value[columns], controller.motion.speed[columns])
+            target = Motion(middle + half * action, np.zeros(len(columns)))
+            moved = limit_motion(target, last, limits, period)
+            value, speed = rest.copy(), np.zeros(len(rest))
+            value[columns], speed[columns] = moved.value, moved.speed
+            controller.motion = Motion(value, speed)
+            command[:] = value
+
+        return _with_controller(info, spread.channels, spread.rest, _Follower(), act)
 
 
 @dataclass(frozen=True)
@@ -283,6 +339,7 @@ def _check_controller(what: str, controller: Any) -> None:
 
 ACTIONS: Final[dict[str, Callable[..., Action]]] = {
     "spread": Spread,
+    "limited": Limited,
     "residual": Residual,
     "parameters": Parameters,
 }

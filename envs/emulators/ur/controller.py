@@ -7,15 +7,16 @@ from pathlib import Path
 import numpy as np
 
 from pliant.envs.emulators.ur.arm import make_arm
-from pliant.envs.emulators.ur.commands import ForceMode
 from pliant.envs.emulators.ur.forces import ForceSense, compliance
 from pliant.envs.emulators.ur.log import Log, padded
-from pliant.envs.emulators.ur.motion import Motion, ProgramError
+from pliant.envs.emulators.ur.machine import ForceMode
+from pliant.envs.emulators.ur.motion import JointMove, Motion, ProgramError, ToolMove
 from pliant.envs.emulators.ur.nominal import NominalArm
 from pliant.envs.emulators.ur.pins import Pins
 from pliant.envs.emulators.ur.plant import Plant
 from pliant.envs.emulators.ur.poses import Array
 from pliant.envs.emulators.ur.program import Program, Watchdog
+from pliant.envs.emulators.ur.reporting import Desired, Report
 from pliant.envs.emulators.ur.safety import (
     EMERGENCY_DECELERATION,
     PROTECTIVE_DECELERATION,
@@ -39,15 +40,6 @@ _HAND_DAMPING = 0.05
 """Damping while the arm is moved by hand, as a part of the largest torque, s/rad."""
 _HAND_FRICTION = 0.8
 """Part of the friction that is compensated then."""
-_UPTIME = 100.0
-"""What the controller's clock shows at the start, s."""
-_GRAVITY = 9.82
-_CONSTANTS = {
-    "actual_main_voltage": 48.0,
-    "actual_robot_voltage": 48.0,
-    "actual_robot_current": 1.0,
-    "actual_execution_time": 0.3,
-}
 
 
 class Controller:
@@ -73,6 +65,7 @@ class Controller:
         self.motion = Motion(self.arm, np.array(settings.start, dtype=float), self.cycle)
         self.safety = Safety(arm)
         self.force = ForceSense(self.arm, self.version.sensor_at_flange)
+        self._report = Report(self.outputs, self.arm, self.plant, self.force)
         self.log = Log(folder, settings.log_time, self.cycle)
         self.remote_control = settings.remote_control
         self.cycles = 0
@@ -94,7 +87,6 @@ class Controller:
         self._offset = np.zeros(6)
         """What force mode has moved the joints by."""
         self._free = False
-        self._publish_constants()
         expected = self.arm.gravity(self.motion.q)
         self.plant.settle(expected)
         self.force.zero(self.plant, self.motion.q)
@@ -221,9 +213,6 @@ class Controller:
 
     def set_force_mode(self, settings: ForceMode | None) -> None:
         """Begin or end force mode."""
-        if settings is None and self._force_mode is not None:
-            self.motion.q = self.motion.q + self._offset
-            self._offset = np.zeros(6)
         self._force_mode = settings
 
     def set_free(self, axes: Sequence[int] | None) -> None:
@@ -313,7 +302,8 @@ class Controller:
             self.arm.move(motion.q + self._offset)
             self._offset = self._offset + self.cycle * np.clip(self.arm.solve(twist), -0.5, 0.5)
         q = motion.q + self._offset
-        if self._force_mode is None and self._offset.any():
+        if self._force_mode is None and not isinstance(motion.generator, JointMove | ToolMove):
+            # A move keeps to its own line, beside which the arm stays until it has ended.
             self._offset = np.zeros(6)
             motion.q = q
         expected = self.arm.torques(q, motion.qd, motion.qdd)
@@ -335,60 +325,22 @@ class Controller:
         self.programs += 1
         self._fired = False
         self.reason = ""
-        self.motion.release() if self.motion.owner not in ("", "stop") else None
+        if self.motion.owner != "stop":
+            self.motion.release()
         self.program = Program(self, script)
         self.zero_force()
 
     def _measure(self, target: Array, target_speed: Array, expected: Array) -> None:
-        """Read the sensors and write everything that is reported."""
-        outputs, arm = self.outputs, self.arm
+        """Read the sensors and report what is seen."""
         self._expected = expected
-        self._q, self._qd, self._current = q, qd, current = self.plant.measured()
-        arm.move(target, target_speed)
-        outputs.set_vector("target_TCP_pose", arm.pose().tolist())
-        outputs.set_vector("target_TCP_speed", (arm.jacobian() @ target_speed).tolist())
-        arm.move(q, qd)
-        outputs.set_vector("actual_TCP_pose", arm.pose().tolist())
-        outputs.set_vector("actual_TCP_speed", (arm.jacobian() @ qd).tolist())
-        raw = self.force.measure(self.plant)
-        outputs.set_vector("actual_TCP_force", self.force.wrench.tolist())
-        outputs.set_vector("ft_raw_wrench", raw.tolist())
-        outputs.set_vector("actual_tool_accelerometer", (_GRAVITY * arm.flange()[1][2]).tolist())
-        outputs.set_vector("target_q", target.tolist())
-        outputs.set_vector("target_qd", target_speed.tolist())
-        outputs.set_vector("target_qdd", self.motion.qdd.tolist())
-        outputs.set_vector("target_moment", expected.tolist())
-        outputs.set_vector("target_current", self.plant.current_of(expected).tolist())
-        outputs.set_vector("actual_q", q.tolist())
-        outputs.set_vector("actual_qd", qd.tolist())
-        currents = current.tolist()
-        outputs.set_vector("actual_current", currents)
-        outputs.set_vector("joint_control_output", currents)
-        outputs.set_vector("actual_current_as_torque", self.plant.torque_of(current).tolist())
+        measured = self.plant.measured()
+        self._q, self._qd, self._current = measured
+        self._report.write_motion(Desired(target, target_speed, self.motion.qdd, expected), measured)
         self.report_state()
 
     def report_state(self) -> None:
-        """Write modes and states, which also change without time passing."""
-        outputs, safety = self.outputs, self.safety
-        running = self.runtime_state == RuntimeState.PLAYING
-        outputs.set("timestamp", _UPTIME + self.time)
-        outputs.set("runtime_state", self.runtime_state)
-        outputs.set("robot_mode", safety.robot_mode)
-        outputs.set("safety_mode", safety.mode)
-        outputs.set("safety_status", safety.mode)
-        outputs.set("robot_status_bits", int(safety.robot_mode >= RobotMode.IDLE) | running << 1)
-        outputs.set("safety_status_bits", safety.bits)
-        outputs.set("speed_scaling", self.scaling)
-        outputs.set("payload", self.arm.payload)
-        outputs.set_vector("payload_cog", self.arm.cog.tolist())
-        outputs.set_vector("tcp_offset", self.arm.tcp.tolist())
-
-    def _publish_constants(self) -> None:
-        for name, value in _CONSTANTS.items():
-            self.outputs.set(name, value)
-        self.outputs.set_vector("joint_mode", [253] * 6)
-        self.outputs.set_vector("joint_temperatures", [30.0] * 6)
-        self.outputs.set_vector("actual_joint_voltage", [48.0] * 6)
+        """Report modes and states, which also change without time passing."""
+        self._report.write_state(self.time, self.safety, self.runtime_state, self.scaling)
 
     # The log
 

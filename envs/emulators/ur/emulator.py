@@ -29,8 +29,9 @@ SOCKET = "controller"
 """What the control socket is called after, in its folder."""
 MOVING = frozenset({9, 10, 11, 24, 66})
 """Commands with which time passes in lock step: servoing, speeds, torques."""
-_MOST_BEHIND = 25
-"""Cycles that are made up for after a stall; beyond, they are lost."""
+_MOST_BEHIND = 0.02
+"""Time that is made up for after a stall of this process, s. Beyond it cycles are lost: if many of them passed at
+once, a watchdog would miss the client, whose commands come at their own pace."""
 _BURST = 25
 """Cycles of a blocking command that pass at once in lock step."""
 
@@ -103,6 +104,7 @@ class UrEmulator:
 
     def _run_in_real_time(self, parent: int | None) -> None:
         cycle = self.controller.cycle
+        most = max(round(_MOST_BEHIND / cycle), 1)
         deadline = time.monotonic() + cycle
         while not self._stopped and (parent is None or os.getppid() == parent):
             delay = deadline - time.monotonic()
@@ -111,9 +113,9 @@ class UrEmulator:
             self._drain(0.0)
             self.faults.wait()
             behind = int((time.monotonic() - deadline) / cycle)
-            if behind > _MOST_BEHIND:
-                self.lost += behind - _MOST_BEHIND
-                deadline += (behind - _MOST_BEHIND) * cycle
+            if behind > most:
+                self.lost += behind - most
+                deadline += (behind - most) * cycle
             self.step(1)
             deadline += cycle
 

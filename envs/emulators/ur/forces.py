@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pliant.envs.emulators.ur.commands import ForceMode
+from pliant.envs.emulators.ur.machine import ForceMode
 from pliant.envs.emulators.ur.nominal import NominalArm
 from pliant.envs.emulators.ur.plant import Plant
 from pliant.envs.emulators.ur.poses import Array, rotation_matrix

@@ -1,5 +1,6 @@
 """Digital and analogue inputs and outputs, and the speed slider."""
 
+import math
 from collections.abc import Mapping
 
 from pliant.envs.emulators.ur.variables import Number, Recipe, Table
@@ -40,8 +41,9 @@ class Pins:
                 bits = int(given.get(f"{kind}_digital_output", 0)) & mask
                 self.digital = self.digital & ~(mask << shift) | bits << shift
         self._take_analog(given)
-        if given.get("speed_slider_mask"):
-            self.slider = min(max(float(given.get("speed_slider_fraction", 1.0)), 0.0), 1.0)
+        fraction = float(given.get("speed_slider_fraction", math.nan))
+        if given.get("speed_slider_mask") and math.isfinite(fraction):
+            self.slider = min(max(fraction, 0.0), 1.0)
         self.report()
 
     def set_input(self, pin: int, high: bool) -> None:

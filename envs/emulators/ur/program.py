@@ -5,7 +5,9 @@ command is carried out every cycle and leaves it READY; any other is carried out
 follows when the register is 0 again.
 """
 
-from pliant.envs.emulators.ur.commands import REAL_TIME, STOP_PROGRAM, Commands, Machine, Work
+from pliant.envs.emulators.ur.commands import REAL_TIME, STOP_PROGRAM, Commands
+from pliant.envs.emulators.ur.machine import Machine
+from pliant.envs.emulators.ur.moves import Work
 from pliant.envs.emulators.ur.script import Script
 
 READY, DONE = 1, 2
@@ -45,7 +47,6 @@ class Program:
         self._executed = False
         self.command = 0
         """What stands in the command register."""
-        self._commands.report_idle()
         machine.answer_integer(0, READY)
 
     @property

@@ -7,7 +7,7 @@ from pliant.controllers import Controller, MinimumJerk, Setpoints
 from pliant.envs import PliantEnv, SimulatedRobot
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.tasks import Reach
-from pliant.envs.tasks.actions import Parameters, Residual, Spread
+from pliant.envs.tasks.actions import Limited, Parameters, Residual, Spread
 from pliant.envs.vector import PliantVectorEnv
 from pliant.errors import ConfigurationError, MismatchError, OutOfBoundsError, ShapeError, UnknownNameError
 
@@ -120,3 +120,45 @@ def test_a_controller_of_another_robot_is_refused_before_anything_is_begun(info)
 def test_columns_are_chosen_by_glob_too(info):
     assert [c.name for c in Spread("hip/*").on(info).channels] == ["hip/equilibrium", "hip/preset"]
     assert Spread(["preset"]) == Spread("preset")
+
+
+def test_a_limited_command_keeps_speed_and_acceleration_on_its_way(info, begin):
+    limits = Limited(speed=1.0, acceleration=10.0, commanded="equilibrium")
+    task, episodes = begin(REACH.but(action=limits))
+    spread, _ = begin(REACH.but(action=Spread("equilibrium")))
+    assert task.actions == spread.actions
+    start = episodes.command[0].copy()
+    commands = [start]
+    for _ in range(200):
+        episodes.action[:] = [1.0, -1.0]
+        assert task.act(episodes)
+        commands.append(episodes.command[0].copy())
+        task.judge(episodes)
+    columns = [info.command_names.index(f"{joint}/equilibrium") for joint in ("hip", "knee")]
+    speeds = np.diff(np.array(commands)[:, columns], axis=0) / info.period
+    assert np.abs(speeds).max() == pytest.approx(1.0)
+    assert np.abs(np.diff(speeds, axis=0)).max() <= 10.0 * info.period + 1e-9
+    assert np.abs(speeds[0]).max() <= 10.0 * info.period + 1e-9
+    ends = np.array([info.high[columns[0]], info.low[columns[1]]])
+    np.testing.assert_allclose(commands[-1][columns], ends, atol=1e-9)
+    others = np.setdiff1d(np.arange(len(start)), columns)
+    np.testing.assert_array_equal(commands[-1][others], info.rest[others])
+
+
+def test_a_command_that_keeps_the_limits_is_not_changed(info, begin):
+    task, episodes = begin(REACH.but(action=Limited(speed=100.0, acceleration=1e5, commanded="equilibrium")))
+    spread, free = begin(REACH.but(action=Spread("equilibrium")))
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        action = 0.01 * random.uniform(-1.0, 1.0, 2)
+        episodes.action[:] = free.action[:] = action
+        assert task.act(episodes)
+        assert spread.act(free)
+        task.judge(episodes)
+        np.testing.assert_allclose(episodes.command, free.command, atol=1e-12)
+
+
+@pytest.mark.parametrize("options", [{"speed": 0.0}, {"acceleration": np.nan}, {"speed": -1.0}])
+def test_limits_that_are_none_are_refused(options):
+    with pytest.raises(OutOfBoundsError, match="limit"):
+        Limited(**options)

@@ -242,8 +242,12 @@ def direct_torque():
 @record
 def set_payload():
     ok = control.setPayload(1.5, [0.0, 0.01, 0.05])
-    known = eventually(lambda: abs(receive.getPayload() - 1.5) < 1e-9)
-    return ok, known, receive.getPayloadCog(), control.setPayload(0.0, [0.0, 0.0, 0.001])
+    try:
+        known = eventually(lambda: abs(receive.getPayload() - 1.5) < 1e-9)
+        cog = receive.getPayloadCog()
+    finally:
+        back = control.setPayload(0.0, [0.0, 0.0, 0.001])
+    return ok, known, cog, back
 
 
 @record

@@ -260,6 +260,38 @@ def test_a_target_that_is_no_number_ends_the_program_and_the_arm_stays(bench, va
     np.testing.assert_allclose(rig.controller.plant.q, Q, atol=1e-3)
 
 
+def test_a_line_that_leaves_the_reach_ends_at_its_boundary(bench):
+    rig = bench()
+    pose = rig.vector("target_TCP_pose")
+    rig.call(3, [*(pose[:3] * 4.0), *pose[3:], 0.3, 1.0], [0], cycles=10_000)
+    rig.advance(200)
+    assert rig.controller.program is None
+    assert np.abs(rig.controller.plant.qd).max() < 1e-2
+
+
+@pytest.mark.parametrize(
+    ("command", "doubles"),
+    [
+        (17, [np.nan, 0.0, 0.0, 0.0]),
+        (17, [-1.0, 0.0, 0.0, 0.0]),
+        (17, [1.0, np.inf, 0.0, 0.0]),
+        (29, [np.nan] * 6),
+        (35, [0.0]),
+        (35, [np.nan]),
+        (1, [*START, np.nan, 1.0]),
+        (1, [*START, 1.0, 0.0]),
+        (46, [9.0, 9.0, 9.0, 0.0, 0.0, 0.0]),
+    ],
+)
+def test_arguments_that_cannot_be_end_the_program_and_nothing_else(bench, command, doubles):
+    rig = bench()
+    rig.call(command, doubles, [0])
+    rig.advance(50)
+    assert rig.controller.program is None
+    assert rig.controller.reason
+    np.testing.assert_allclose(rig.controller.plant.q, Q, atol=1e-3)
+
+
 def test_a_joint_beyond_its_range_is_a_protective_stop(bench):
     rig = bench(start=(6.2, *START[1:]))
     for _ in range(300):
