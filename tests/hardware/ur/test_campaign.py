@@ -149,8 +149,8 @@ def promises(machine, folder, chosen):
         broken.append("a command that jumps")
     if len(q) and (np.abs(np.diff(q, axis=0)).sum(axis=0)[1:5] > 0.01).any():
         broken.append("a joint that was not commanded moves")
-    # An upload that fails is tried again before anything moves, and a client whose connections are cut uploads once
-    # more by itself before it is ended.
+    # An upload that fails is tried again before anything moves, and a client whose connections are cut uploads
+    # once more by itself before it is ended.
     moved = log["program"][np.isin(log["cycle"], servo["cycle"])]
     if len(set(moved) - {0}) > 1:
         broken.append("it moves again without anybody's leave")
