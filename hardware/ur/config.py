@@ -85,8 +85,8 @@ class URConfig:
     damping: Sequence[float] = (0.0,) * 6
     """Of each joint when torques are commanded, taken off the command with the measured speed, N·m·s/rad."""
     torque_constants: Sequence[float] | None = None
-    """Torque on the link by the motor's current, N·m/A, as you measured it: nobody publishes it. None: the torque
-    of the joints is unknown, except as the controller's own model says (`JOINT/controller_torque`)."""
+    """Torque on the link by the motor's current, N·m/A, as you measured it: nobody publishes it. None: the joints'
+    torque is what the controller's model says."""
     watchdog: float = 0.1
     """Silence of this program after which the controller ends the motion by itself, s; it stands 0.03 … 0.08 s
     later.

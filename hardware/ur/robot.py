@@ -37,6 +37,8 @@ _LAG: Final = 0.1
 """… at full speed the time by which it may lag behind, s."""
 _ASTRAY: Final = 0.3
 """How long it may be further away, s."""
+_CAUSE: Final = 0.2
+"""How long after a failed command the packages may take that tell why, s."""
 _PLAYS: Final = 2.0
 """How long the controller may take to say that it runs the program, s."""
 _ARRIVAL: Final = 0.5
@@ -63,10 +65,10 @@ class URRobot(Robot):
     - `stop` brakes and ends the program; the controller holds the arm. Any thread. The next `send` begins anew.
     - A process that dies, or one that only falls silent, leaves the arm to the controller's watchdog.
 
-    Torque is that of the motors' currents if `torque_constants` are configured, else NaN; what the controller's
-    model says is the signal `JOINT/controller_torque`. `tcp/…` are pose (m, rotation vector), speed, and wrench at
-    the tool's centre point in the axes of the controller's base frame; the wrench is what the surroundings do to
-    the tool.
+    Torque is that of the motors' currents if `torque_constants` are configured. Else it is what the controller's
+    own model of the arm says, which is also the signal `JOINT/controller_torque`: it knows of no contact and no
+    friction. `tcp/…` are pose (m, rotation vector), speed, and wrench at the tool's centre point in the axes of
+    the controller's base frame; the wrench is what the surroundings do to the tool.
 
     Args:
         config: the arm and how it is driven.
@@ -483,9 +485,17 @@ class URRobot(Robot):
             return False
         if verdict != TAKEN:
             if verdict == FAILED:
-                self._check(self._package())
+                self._find_cause()
             raise self._fail(f"the command was not passed on: {verdict_text(verdict)}.")
         return True
+
+    def _find_cause(self) -> None:
+        """Raise with why the client could not pass a command on, as soon as the controller's packages tell."""
+        end = time.monotonic() + _CAUSE
+        while time.monotonic() < end:
+            self._check(self._package())
+            with contextlib.suppress(ClientLostError):
+                self.supervisor.wait(0.01)
 
     def _check_first(self, here: Array, wanted: Array) -> None:
         if self.config.mode not in ("position", "tool"):

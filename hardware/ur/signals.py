@@ -59,14 +59,15 @@ def state_of(config: URConfig, package: Mapping[str, Array], command: Array, sta
         near: rotation vector, rad, of the whole turns of which the tool's is the nearest, (3,).
     """
     nan, empty = np.full(6, math.nan), np.empty(0)
-    constants, pose = config.torque_constants, package["actual_TCP_pose"]
+    constants, moment = config.torque_constants, package["target_moment"]
+    pose = package["actual_TCP_pose"]
     rotation = nearest_rotation(pose[3:], near) if config.mode == "tool" else pose[3:]
     return State(
         time=float(package["timestamp"][0]) - start,
         position=package["actual_q"].copy(),
         velocity=package["actual_qd"].copy(),
-        torque=nan if constants is None else package["actual_current"] * np.array(constants),
-        stiffness=nan.copy(),
+        torque=moment.copy() if constants is None else package["actual_current"] * np.array(constants),
+        stiffness=nan,
         motor_position=empty,
         motor_velocity=empty.copy(),
         motor_torque=empty.copy(),

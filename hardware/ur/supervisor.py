@@ -22,6 +22,7 @@ import numpy as np
 from pliant.errors import RobotError, require_extra
 from pliant.hardware.robot import Array
 from pliant.hardware.ur.dashboard import stop_program
+from pliant.hardware.ur.rtde import look
 from pliant.hardware.ur.seam import ANSWER, COMMAND, STATE, VERDICTS, Ends, Seam, ends, places, wake, woken
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,13 @@ UPLOAD_TIME: Final = 15.0
 """How long the client may take to upload its program and see it run, s."""
 CALL_TIME: Final = 3.0
 """How long other calls may take, s."""
+
+
+_ENDINGS: Final = 3
+"""How often a program is ended that runs still."""
+_ENDING: Final = 0.2
+"""Time from that until it is looked whether one runs, s."""
+_PLAYING: Final = 2
 
 
 class ClientLostError(RobotError):
@@ -323,11 +331,28 @@ class Supervisor:
             if not moved:
                 return
             try:
-                how = stop_program(self._host, self.deceleration, self.has_dashboard)
+                how = self._end_program()
                 self.loss += f" The arm's program was stopped ({how})."
             except RobotError as error:
                 self.loss += f" {error}"
             log.error("%s", self.loss)
+
+    def _end_program(self) -> str:
+        """End the controller's program and see that none runs; return how.
+
+        The client, whose connections were cut, uploads its program again by itself in its last moment.
+        """
+        how = ""
+        for _ in range(_ENDINGS):
+            how = stop_program(self._host, self.deceleration, self.has_dashboard)
+            time.sleep(_ENDING)
+            try:
+                running = look(self._host, ["runtime_state"]).get("runtime_state", (0.0,))[0]
+            except RobotError:
+                break
+            if int(running) != _PLAYING:
+                break
+        return how
 
     def _kill(self) -> None:
         process, self._process, self.pid = self._process, None, 0

@@ -80,6 +80,15 @@ def test_reading_needs_no_program_and_no_remote_control(controller, arm):
     assert state.signals[robot.info.signal("controller/timestamp")] > first
 
 
+def test_without_constants_torques_are_those_of_the_controllers_model(controller, arm):
+    robot = arm(controller())
+    state, names = robot.read(), robot.info.signal_names
+    model = state.signals[names.index("shoulder_pan/controller_torque") :][:6]
+    assert np.allclose(state.torque, model)
+    # the weight of the whole arm on a shoulder that holds it bent: tens of N·m
+    assert -60 < state.torque[1] < -30
+
+
 def test_the_pose_of_the_tool_is_that_of_the_controller(controller, arm):
     machine = controller()
     state, names = (robot := arm(machine)).read(), robot.info.signal_names
