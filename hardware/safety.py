@@ -483,6 +483,8 @@ class SafeRobot(Robot):
             if self._trip:
                 raise
             self._stop_and_release(str(error) if isinstance(error, PliantError) else repr(error))
+        if self.robot.held_back:  # as by a speed slider: else the machine would run after the commands later
+            motion = Motion(sent.copy(), (sent - self._last.value) / self._info.period)
         self._last = motion
         self._sends += 1
         self._since += 1

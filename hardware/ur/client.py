@@ -4,7 +4,8 @@ It alone imports `ur-rtde`, whose constructors hold the interpreter lock, whose 
 can bring its whole process down. Two threads: one publishes every package of the controller, one takes the
 commands. A command is checked again before it is passed on, and leads the controller for its own period only:
 without the next one nothing more is sent, and the controller's watchdog ends the motion. The kernel kills this
-process when the program that started it is gone.
+process when the program that started it is gone, and it ends itself when the controller has closed a connection or
+ended its program: `ur-rtde` would connect and upload anew, and go on without a watchdog.
 """
 
 import ctypes
@@ -26,6 +27,7 @@ from pliant.hardware.robot import Array
 from pliant.hardware.ur.seam import (
     BEYOND,
     COMMAND,
+    CUT,
     FAILED,
     NOT_FINITE,
     OLD,
@@ -70,6 +72,8 @@ _WANTED = 0.5
 """How long after somebody asked for a state every package is published at once, s."""
 _JUMP = 0.05
 """Largest distance of the first command, and of one after a gap, from the controller's own target, rad or m."""
+_LAG = 0.1
+"""Time by which that may lag behind after a gap in a motion, at full speed, s."""
 _GAP = 0.05
 """Time without a command after which the controller's target is looked at again, s."""
 _START = 5.0
@@ -77,6 +81,7 @@ _START = 5.0
 _SETTLE = 4
 """Cycles from the end of a call until the program takes the next command."""
 _PR_SET_PDEATHSIG = 1
+_PLAYING = 2
 
 
 class Client:
@@ -101,6 +106,8 @@ class Client:
         self._answer = np.zeros(4)
         self._last = -math.inf
         """When a setpoint was last sent, s."""
+        self._played = self._ended = False
+        """Whether the controller has run the uploaded program, and ended it: one that runs later is not watched."""
 
     def run(self) -> None:
         """Take calls and commands until the other side is gone."""
@@ -239,14 +246,16 @@ class Client:
         now = time.monotonic()
         if now - issued > self._settings["stale"]:
             return OLD
-        if self._control is None:
+        if self._control is None or self._ended:
             return FAILED
         inside = (target >= self._low - 1e-9).all() and (target <= self._high + 1e-9).all()
         if not inside or not 1 <= steps <= 1000 or (np.abs(target - start) > steps * self._step + 1e-9).any():
             return BEYOND
         if self._settings["mode"] == "position" and now - self._last > _GAP:
             here = np.array(self._receive.getTargetQ())
-            if (np.abs(start - here) > _JUMP).any():
+            # Of a motion that pauses, the controller's target is still on its way.
+            lag = _LAG * self._step / self._settings["cycle"] if self._last > 0 else 0.0
+            if (np.abs(start - here) > _JUMP + lag).any():
                 return BEYOND
         return TAKEN
 
@@ -278,6 +287,8 @@ class Client:
             self._path, setpoint = None, target
         else:
             setpoint = start + (target - start) * (self._done / steps)
+        if self._ended or not self._receive.isConnected():
+            return False
         sent = self._send(setpoint.tolist())
         self._last = time.monotonic()
         self._answer[3] += 1
@@ -295,6 +306,8 @@ class Client:
             stamp = stamp_of()
             wanted = time.monotonic() - self._seam.asked < _WANTED
             if stamp == last:
+                if not self._receive.isConnected():
+                    os._exit(CUT)
                 time.sleep(0.1 * cycle if wanted else 0.005)
                 continue
             arrival = time.monotonic()
@@ -305,6 +318,9 @@ class Client:
                     break
             last = numbers[parts["timestamp"]][0]
             numbers[parts["arrival"]] = arrival
+            playing = numbers[parts["runtime_state"]][0] == _PLAYING
+            self._ended |= self._played and not playing
+            self._played |= self._control is not None and playing
             self._seam.state.write(numbers)
             try:
                 wake(self._ends.wake)

@@ -28,7 +28,8 @@ _TRIES: Final = 3
 _BACK_OFF: Final = 0.5
 """Time before the next try to upload the program, s; twice as long each time."""
 _GAP: Final = 0.04
-"""Time without a command after which the controller's own target is gone on from, s."""
+"""Time without a command after which the controller's own target is gone on from, if it is astray, s. A target that
+is on its way to what was sent last is not: the command would jump back to it, and then run after the program."""
 _FIRST: Final = 1.0
 """How long the client may take for the first command, s: nothing moves yet."""
 _BEHIND: Final = 0.02
@@ -110,6 +111,7 @@ class URRobot(Robot):
         self._stop_pending = False
         self._connected = self._engaged = self._spent = False
         self._fault = ""
+        self._held_back = False
         self._start = 0.0
         self._deadline = 0.0
         """The controller's time at which the period ends, s."""
@@ -129,6 +131,11 @@ class URRobot(Robot):
         if self.config.torque_constants is not None:
             return frozenset()
         return frozenset(f"{joint}/torque" for joint in self._info.joints)
+
+    @property
+    def held_back(self) -> bool:
+        """Whether `speed`, the speed slider or a pause has kept the last command from being sent as it was given."""
+        return self._held_back
 
     def connect(self) -> None:
         """Start the client and listen to the controller. Nothing moves.
@@ -425,10 +432,13 @@ class URRobot(Robot):
         now = time.monotonic()
         if mode in ("position", "tool"):
             assert self._sent is not None
-            start = self._hold(state) if now - self._sent_at > self._info.period + _GAP else self._sent
+            start = self._sent
+            if now - self._sent_at > self._info.period + _GAP and not self._follows(state).all():
+                start = self._hold(state)
             reach = self._step * self.config.steps * min(1.0, max(SLOWEST, float(state["speed_scaling"][0])))
-            target = start + np.clip(target - start, -reach, reach)
-            passed = target
+            passed = start + np.clip(target - start, -reach, reach)
+            self._held_back = bool((np.abs(passed - target) > 1e-9).any())
+            target = passed
             # Outside its range at first, it may only come back.
             self._low, self._high = np.minimum(self._info.low, target), np.maximum(self._info.high, target)
             if mode == "tool":
@@ -544,15 +554,21 @@ class URRobot(Robot):
         scaling = float(state["speed_scaling"][0])
         if self.config.mode not in ("position", "tool") or self._sent is None or scaling < SLOWEST:
             return
-        behind = np.abs(self._hold(state) - self._sent)
         now = time.monotonic()
-        if (behind <= _BEHIND + np.array(self.config.speed) * _LAG).all():
+        if self._follows(state).all():
             self._followed_at = now
         elif now - self._followed_at > _ASTRAY / scaling:
+            behind = np.abs(self._hold(state) - self._sent)
             raise self._fail(
                 f"the controller's target is {behind.max():.3f} from what is sent: another program has the arm "
                 "(the pendant's, or a second client's)."
             )
+
+    def _follows(self, state: Mapping[str, Array]) -> Array:
+        """Return of which columns the controller's target is on its way to what was sent last."""
+        assert self._sent is not None
+        near: Array = np.abs(self._hold(state) - self._sent) <= _BEHIND + np.array(self.config.speed) * _LAG
+        return near
 
     def _check_condition(self, state: Mapping[str, Array]) -> None:
         modes = (int(state[name][0]) for name in ("robot_mode", "safety_mode", "safety_status_bits"))

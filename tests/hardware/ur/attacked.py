@@ -64,6 +64,7 @@ class Program:
         self.phase = ""
         self.fault = ""
         """What the program does wrong from now on."""
+        self.jump = None
         self.pressed = False
         self.turn = threading.Event()
         """Set when the phase of the attack begins."""
@@ -143,7 +144,9 @@ class Program:
         if self.fault == "NaN":
             return np.full(6, math.nan)
         if self.fault == "jumps":
-            return goal + [self.draw.uniform(-3, 3) for _ in range(6)]
+            if self.jump is None or self.draw.random() < self.attack.period / 0.1:
+                self.jump = np.array([self.draw.uniform(-3, 3) for _ in range(6)])
+            return goal + self.jump
         if self.fault.endswith("stall"):
             self.fault, length = "", 0.06 if self.fault == "short stall" else 0.6
             time.sleep(length)
