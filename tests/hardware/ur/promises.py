@@ -137,6 +137,13 @@ def within_limits(run: Run) -> list[str]:
         over = np.abs(steps) - allowed
         if len(steps) and over.max() > 1e-6:
             found.append(f"a step of {np.abs(steps)[over > 1e-6].max():.5f} within a period")
+        # Single setpoints of a period may be left out; on the whole there is one period's way a period.
+        far = 20 * attack.steps
+        if len(way) > far:
+            periods = (motion["cycle"][mine][far:] - motion["cycle"][mine][:-far]) / attack.steps
+            over = np.abs(way[far:] - way[:-far]) - (periods[:, None] + 3) * speed
+            if over.max() > 0:
+                found.append(f"the way of {far} commands is {over.max():.4f} too long")
         if attack.steps == 1 and len(steps) > 1:
             regular = ~(pauses[1:] | pauses[:-1])
             over = np.abs(np.diff(steps, axis=0))[regular] - change
