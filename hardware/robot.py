@@ -218,7 +218,7 @@ class Robot(ABC):
 
     @property
     def held_back(self) -> bool:
-        """Whether the last `send` sent less of the motion than it was given: what limits motion goes on from there."""
+        """Whether the last `send` sent less of a motion than it was given; who limits them goes on from there."""
         return False
 
     @abstractmethod

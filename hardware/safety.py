@@ -260,6 +260,8 @@ class SafeRobot(Robot):
             RobotError: The robot was stopped on the way.
         """
         target = np.clip(check_command(command, self._info), self._info.low, self._info.high)
+        if self._trip:
+            raise RobotError(self._refusal())
         still = Motion(target, np.zeros(len(target)))
         sent = self._last.value.copy()
         while not (self._started and (self._last.value == target).all()):

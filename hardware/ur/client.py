@@ -107,7 +107,7 @@ class Client:
         self._last = -math.inf
         """When a setpoint was last sent, s."""
         self._played = self._ended = False
-        """Whether the controller has run the uploaded program, and ended it: one that runs later is not watched."""
+        """Whether the controller has run the uploaded program, and ended it: a later one is not watched."""
 
     def run(self) -> None:
         """Take calls and commands until the other side is gone."""

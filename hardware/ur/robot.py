@@ -28,8 +28,8 @@ _TRIES: Final = 3
 _BACK_OFF: Final = 0.5
 """Time before the next try to upload the program, s; twice as long each time."""
 _GAP: Final = 0.04
-"""Time without a command after which the controller's own target is gone on from, if it is astray, s. A target that
-is on its way to what was sent last is not: the command would jump back to it, and then run after the program."""
+"""Time without a command after which the controller's own target is gone on from, if it is astray, s. While it is
+on its way to what was sent last, the command would jump back to it, and then run after the program."""
 _FIRST: Final = 1.0
 """How long the client may take for the first command, s: nothing moves yet."""
 _BEHIND: Final = 0.02
@@ -134,7 +134,7 @@ class URRobot(Robot):
 
     @property
     def held_back(self) -> bool:
-        """Whether `speed`, the speed slider or a pause has kept the last command from being sent as it was given."""
+        """Whether `speed`, the speed slider or a pause kept the last command from being sent as it was given."""
         return self._held_back
 
     def connect(self) -> None:
@@ -210,8 +210,9 @@ class URRobot(Robot):
         """Brake and let the controller hold the arm. Never raises; any thread.
 
         Called by a signal's handler while this thread has the robot, it takes effect when that is over, before
-        anything else is sent.
+        anything else is sent. An upload that is under way is given up.
         """
+        self._stop_pending = True
         with self._exclusive():
             self._stop_pending = True
 
@@ -363,8 +364,8 @@ class URRobot(Robot):
                 if self._spent:
                     self._listen()
                 self._spent = True
+                self.supervisor.moving = True  # a client that is lost from here on may have left its program
                 self.supervisor.call("upload", UPLOAD_TIME)
-                self.supervisor.moving = True
                 self._await_playing()
                 return
             except RobotError as error:

@@ -299,8 +299,8 @@ class Supervisor:
                 if ready:
                     status = process.wait()
                     how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
-                    cut = status == CUT
-                    self._lose("the controller has closed the connection" if cut else f"its process has ended ({how})")
+                    why = "the controller has closed the connection"
+                    self._lose(why if status == CUT else f"its process has ended ({how})")
                     break
                 if self.moving:
                     self._check_fresh()

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from tests.hardware.campaign import SIGNALS, STATUS, Outcome, checked_recording, mixed, summary
 
 from pliant.errors import PliantError
 from pliant.hardware.dynamixel.robot import DynamixelRobot
 from pliant.hardware.limits import MotionLimits, limit_motion
 from pliant.hardware.recording import Recorder
 from pliant.hardware.safety import SafeRobot, SafetyConfig
-from tests.hardware.campaign import SIGNALS, STATUS, Outcome, checked_recording, mixed, summary
 
 pytest.importorskip("mcap")
 pytest.importorskip("dynamixel_sdk")

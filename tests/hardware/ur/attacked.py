@@ -10,13 +10,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+from tests.hardware.ur.attacks import LIMITS, PHASES, STOPS, Attack
 
 from pliant.envs.emulators.control import request
 from pliant.errors import PliantError, RobotError
 from pliant.hardware.recording import Recorder
 from pliant.hardware.safety import SafeRobot, SafetyConfig
 from pliant.hardware.ur.robot import URRobot
-from tests.hardware.ur.attacks import LIMITS, PHASES, STOPS, Attack
 
 OUT = {"position": 0.05, "tool": 0.015, "velocity": 0.1, "torque": 2.0}
 """How far the first column walks out, in its unit."""

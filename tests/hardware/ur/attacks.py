@@ -4,12 +4,12 @@ import random
 from dataclasses import dataclass
 
 import numpy as np
+from tests.hardware.campaign import SIGNALS, mixed
 
 from pliant.controllers.ur_kinematics import UrKinematics
 from pliant.envs.emulators.ur.settings import START, ControllerSettings, Gap
 from pliant.hardware.limits import MotionLimits
 from pliant.hardware.ur.config import MODES, URConfig
-from tests.hardware.campaign import SIGNALS, mixed
 
 VERSIONS = ("3.15", "5.11", "5.22", "5.23", "5.26", "10.12")
 PHASES = ("connecting", "engaging", "walking out", "playing", "walking home", "releasing")

@@ -1,9 +1,9 @@
 """Attacks on a program that drives an arm: faults of controller, link, client and program, signals, at any moment.
 
 Each run is a program behind the safety layer that connects, engages, walks out, plays a motion, walks home and
-releases, with the real client and an emulated controller in real time, and one attack at an instant drawn within one
-phase. Afterwards the promises of docs/universal-robots.md are checked in what the controller noted of every command
-and every cycle. A run is its seed: the same version, mode, faults and moment, as exactly as time is real.
+releases, with the real client and an emulated controller in real time, and one attack at an instant drawn within
+one phase. Afterwards the promises of docs/universal-robots.md are checked in what the controller noted of every
+command and every cycle. A run is its seed: the same version, mode, faults and moment, as exactly as time is real.
 
 PLIANT_UR_ATTACKS says how many seeds the long test takes, PLIANT_UR_LANES how many run beside one another.
 """
@@ -17,7 +17,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-
 from tests.hardware.campaign import Outcome, summary
 from tests.hardware.ur.attacks import CONTROLLER, ENDS, PHASES, PROGRAM, VERSIONS, Attack, drawn
 
