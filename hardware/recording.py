@@ -108,6 +108,7 @@ class Recorder:
         self._written: dict[str, int] = {}
         self._sensors = [channel.name for channel in info.sensors]
         self._channels = {topic: self._register(topic, _TOPICS[topic]) for topic in _TOPICS if topic not in _WALK}
+        self._stream.flush()  # readable from now on, whatever kills the program
 
     def _register(self, topic: str, fields: Mapping[str, object]) -> int:
         schema = {"type": "object", "properties": {"time": {"type": "number"}, **fields}}

@@ -216,6 +216,11 @@ class Robot(ABC):
         """What the machine is known not to measure, as `joint/position`, `joint/velocity`, `joint/torque`."""
         return frozenset()
 
+    @property
+    def held_back(self) -> bool:
+        """Whether the last `send` sent less of a motion than it was given; who limits them goes on from there."""
+        return False
+
     @abstractmethod
     def connect(self) -> None:
         """Open the machine. Does not move it."""

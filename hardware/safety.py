@@ -24,6 +24,7 @@ DEFAULT_MOTION: Mapping[str, MotionLimits] = MappingProxyType(
     {
         "rad": MotionLimits(speed=1.5, acceleration=15.0, step=0.1, walk_speed=0.3),
         "m": MotionLimits(speed=0.25, acceleration=2.5, step=0.02, walk_speed=0.05),
+        "rad/s": MotionLimits(speed=5.0, acceleration=200.0, walk_speed=1.0),
         "N·m": MotionLimits(speed=20.0, acceleration=2000.0, walk_speed=2.0),
         "N": MotionLimits(speed=200.0, acceleration=20000.0, walk_speed=20.0),
         "1": MotionLimits(speed=5.0, acceleration=500.0, walk_speed=0.5),
@@ -259,6 +260,8 @@ class SafeRobot(Robot):
             RobotError: The robot was stopped on the way.
         """
         target = np.clip(check_command(command, self._info), self._info.low, self._info.high)
+        if self._trip:
+            raise RobotError(self._refusal())
         still = Motion(target, np.zeros(len(target)))
         sent = self._last.value.copy()
         while not (self._started and (self._last.value == target).all()):
@@ -482,6 +485,8 @@ class SafeRobot(Robot):
             if self._trip:
                 raise
             self._stop_and_release(str(error) if isinstance(error, PliantError) else repr(error))
+        if self.robot.held_back:  # as by a speed slider: else the machine would run after the commands later
+            motion = Motion(sent.copy(), (sent - self._last.value) / self._info.period)
         self._last = motion
         self._sends += 1
         self._since += 1

@@ -27,6 +27,11 @@ class RobotWrapper(Robot):
         """The robot's."""
         return self.robot.unmeasured
 
+    @property
+    def held_back(self) -> bool:
+        """The robot's."""
+        return self.robot.held_back
+
     def connect(self) -> None:
         """Connect the robot."""
         self.robot.connect()

@@ -9,7 +9,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 from tests.test_documents import ROOT, blocks
 
-from pliant.scripts import bus, emulate, reproduce, view
+from pliant.scripts import bus, emulate, reproduce, ur, view
 from pliant.scripts import list as listing
 from pliant.scripts.main import verbs
 from pliant.training.run_settings import bare_word, settings
@@ -17,7 +17,7 @@ from pliant.training.run_settings import bare_word, settings
 PAGES = ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
 _HELPS = sorted((ROOT / "conf").glob("*.yaml"))
 _MODEL = '<mujoco><worldbody><body><joint name="{}"/><geom size="0.1" mass="1"/></body></worldbody></mujoco>'
-_OWN_FORM = ("list", "robot", "sweep", "bus")
+_OWN_FORM = ("list", "robot", "sweep", "bus", "ur")
 """Verbs whose words are not Hydra's."""
 _PLACES = r"(runs|RUN|FOLDER)\b"
 
@@ -72,6 +72,8 @@ def check(verb, arguments):
     if verb == "bus":
         action, *rest = arguments
         bus.parse(action, rest, bus._ACTIONS[action][1])
+    elif verb == "ur":
+        ur.parse(arguments[0], arguments[1:])
     elif verb == "list":
         assert set(arguments) <= set(listing._LISTS)
     elif verb not in _OWN_FORM and arguments != ["--help"]:

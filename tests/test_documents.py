@@ -105,7 +105,8 @@ def test_the_page_on_servos_runs_as_it_stands(tmp_path):
 
 
 def test_the_page_on_universal_robots_runs_as_it_stands(tmp_path):
-    use, emulated = blocks("docs/universal-robots.md", "python")
+    use, bench, emulated = blocks("docs/universal-robots.md", "python")
+    assert "shoulder_pan/velocity" in run_python(bench, tmp_path)
     first, *_, last = run_python(use, tmp_path).splitlines()
     assert "[ 0.  -1.6  1.8 -1.8 -1.6  0.3]" in first
     assert 1.0 < float(last) < 100.0

@@ -18,6 +18,7 @@ from pliant.hardware.dynamixel.robot import DynamixelRobot
 from pliant.hardware.recording import Recorder, Timing
 from pliant.hardware.robot import Array, State
 from pliant.hardware.safety import SafeRobot
+from pliant.hardware.ur.robot import URRobot
 
 _REFRESH = 0.2
 """Time between two looks at a run, s."""
@@ -106,6 +107,8 @@ def timing(robot: SafeRobot) -> Timing:
     driver = robot.robot
     if isinstance(driver, DynamixelRobot):
         return Timing(driver.overruns, robot.report.missed_reads, driver.counters.retries)
+    if isinstance(driver, URRobot):
+        return Timing(driver.overruns, robot.report.missed_reads, 0)
     return Timing(robot.report.overruns, robot.report.missed_reads, 0)
 
 

@@ -6,12 +6,15 @@ from typing import Any
 from omegaconf import DictConfig
 
 from pliant.conf.build import build
+from pliant.deployment.ur_machine import emulated, real_ur
 from pliant.envs.description import RobotDescription, described
 from pliant.envs.emulated_robot import EmulatedRobot
 from pliant.errors import ConfigurationError, unknown_name
 from pliant.hardware.dynamixel.config import DynamixelConfig, DynamixelJoint, ServoMount
 from pliant.hardware.dynamixel.robot import DynamixelRobot
 from pliant.hardware.robot import Robot, RobotInfo
+
+Maker = Callable[[RobotDescription, DictConfig], Robot]
 
 _DYNAMIXEL = ("bus", "model", "servos", "encoders")
 """Entries of a machine that are not those of a `DynamixelConfig`."""
@@ -21,27 +24,43 @@ def machine(config: DictConfig) -> Robot:
     """Return the machine that `hardware` names, of the robot that `robot` describes.
 
     Args:
-        config: with the nodes `robot` and `hardware`, and the `port`.
+        config: with the nodes `robot` and `hardware`, and the `port` or `host`.
 
     Raises:
-        UnknownNameError: no such kind of hardware or bus, or a joint that the robot does not have.
+        UnknownNameError: no such kind of hardware, bus or controller, or a joint that the robot does not have.
         ConfigurationError: the description says of no machine, or what does not go together.
     """
     kind = config.hardware.get("kind")
     if kind not in _KINDS:
         raise unknown_name("kind of hardware", kind, _KINDS, "hardware.kind")
-    return _KINDS[kind](described(config.robot), config)
+    description = described(config.robot)
+    return description.simulated() if kind == "simulated" else _maker(description, kind)(description, config)
 
 
-def _simulated(description: RobotDescription, config: DictConfig) -> Robot:
-    return description.simulated()
+def _maker(description: RobotDescription, kind: str) -> Maker:
+    """What makes a real or emulated machine of the kind that a description tells of."""
+    machine = description.machine
+    name = description.model.name
+    if not isinstance(machine, Mapping):
+        raise ConfigurationError(
+            f"robot {name!r} describes no machine, so only hardware=simulated is there. Say what drives it: "
+            "robot.machine={bus: dynamixel, model: XM430-W350, servos: {JOINT: 1}}, or of an arm of Universal "
+            "Robots "
+            "{controller: ur, model: ur10e}."
+        )
+    for entry, makers in _MAKERS.items():
+        if entry in machine:
+            if machine[entry] not in makers:
+                raise unknown_name(entry, machine[entry], makers, f"the machine of robot {name!r}")
+            return makers[machine[entry]][kind]
+    raise unknown_name("bus", None, _MAKERS["bus"], f"the machine of robot {name!r}")
 
 
-def _real(description: RobotDescription, config: DictConfig) -> Robot:
+def _dynamixel(description: RobotDescription, config: DictConfig) -> Robot:
     return DynamixelRobot(dynamixel_config(description, str(config.port)))
 
 
-def _emulated(description: RobotDescription, config: DictConfig) -> Robot:
+def _emulated_dynamixel(description: RobotDescription, config: DictConfig) -> Robot:
     hardware = config.hardware
     gap = build(hardware.gap, "hardware.gap") if hardware.get("gap") else None
     behind = description.simulated(float(description.model.spec.option.timestep), randomisation=gap)
@@ -55,11 +74,12 @@ def _emulated(description: RobotDescription, config: DictConfig) -> Robot:
     )
 
 
-_KINDS: Mapping[str, Callable[[RobotDescription, DictConfig], Robot]] = {
-    "simulated": _simulated,
-    "emulated": _emulated,
-    "real": _real,
+_KINDS = ("simulated", "emulated", "real")
+_MAKERS: Mapping[str, Mapping[str, Mapping[str, Maker]]] = {
+    "bus": {"dynamixel": {"real": _dynamixel, "emulated": _emulated_dynamixel}},
+    "controller": {"ur": {"real": real_ur, "emulated": emulated}},
 }
+"""What makes a machine, by the entry of its description that says what drives it, and by the kind of hardware."""
 
 
 def dynamixel_config(description: RobotDescription, port: str) -> DynamixelConfig:
@@ -82,17 +102,11 @@ def dynamixel_config(description: RobotDescription, port: str) -> DynamixelConfi
         port: serial device; empty for an emulated bus of its own.
 
     Raises:
-        ConfigurationError: no machine is described, or a column cannot be driven by servos.
-        UnknownNameError: a bus, joint or entry that does not exist.
+        ConfigurationError: a column cannot be driven by servos.
+        UnknownNameError: a joint or entry that does not exist.
     """
     machine, info = description.machine, description.simulated().info
-    if not isinstance(machine, Mapping):
-        raise ConfigurationError(
-            f"robot {info.name!r} describes no machine, so only hardware=simulated is there. Say what drives it: "
-            "robot.machine={bus: dynamixel, model: XM430-W350, servos: {JOINT: 1}}."
-        )
-    if machine.get("bus") != "dynamixel":
-        raise unknown_name("bus", machine.get("bus"), ("dynamixel",), f"the machine of robot {info.name!r}")
+    assert isinstance(machine, Mapping)
     servos, encoders = dict(machine.get("servos") or {}), dict(machine.get("encoders") or {})
     for name in (*servos, *encoders):
         if name not in info.joints:

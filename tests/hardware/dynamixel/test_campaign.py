@@ -10,16 +10,16 @@ import math
 import os
 import random
 import signal
-from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from tests.hardware.campaign import SIGNALS, STATUS, Outcome, checked_recording, mixed, summary
 
 from pliant.errors import PliantError
 from pliant.hardware.dynamixel.robot import DynamixelRobot
 from pliant.hardware.limits import MotionLimits, limit_motion
-from pliant.hardware.recording import Recorder, read_recording
+from pliant.hardware.recording import Recorder
 from pliant.hardware.safety import SafeRobot, SafetyConfig
 
 pytest.importorskip("mcap")
@@ -33,7 +33,7 @@ BUS = (
     *("mute servos", "servo without power", "servo restarts", "overload", "unplugged"),
 )
 CONTROLLER = ("none", "exception", "NaN", "jumps", "short stall", "long stall", "stop key", "stop")
-SIGNALS = ("none", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "two signals", "SIGKILL")
+COUNTED = ("kind", "phase", "bus", "controller", "signal")
 PACKETS = {"connecting": 90, "torque coming on": 14, "walking out": 90, "playing": 120, "walking home": 90}
 """Packets of a phase among which the moment is drawn; 6 of the release."""
 LOSSY = ("bytes lost", "bits flipped", "bytes doubled", "late answers", "loose plug")
@@ -58,34 +58,12 @@ class Attack(NamedTuple):
     signal: str
 
 
-class Outcome(NamedTuple):
-    """What came of a run."""
-
-    attack: Attack
-    struck: bool
-    """Whether the phase lasted until the moment of the attack."""
-    status: int
-    """Exit status that the program would have had; −9 if it was killed."""
-    unsafe: tuple[str, ...]
-    """Promises that were not kept."""
-
-
 def drawn(seed):
     draw = random.Random(seed)
     kind, phase = draw.choice(KINDS), draw.choice(PHASES)
     moment = draw.randint(1, PACKETS.get(phase, 6))
-    # One fault alone, or two or three at once.
-    bus, controller, number = draw.choice(BUS), draw.choice(CONTROLLER), draw.choice(SIGNALS)
-    keep = draw.choice(("bus", "controller", "signal", "bus controller", "bus signal", "controller signal", "all"))
-    return Attack(
-        seed,
-        kind,
-        phase,
-        moment,
-        bus if "bus" in keep or keep == "all" else "none",
-        controller if "controller" in keep or keep == "all" else "none",
-        number if "signal" in keep or keep == "all" else "none",
-    )
+    faults = mixed(draw, draw.choice(BUS), draw.choice(CONTROLLER), draw.choice(SIGNALS))
+    return Attack(seed, kind, phase, moment, *faults)
 
 
 class Run:
@@ -255,7 +233,8 @@ def attack(bench, seed, folder, killed):
     found += checked_status(run, status)
     found += checked_goals(machine, plan)
     found += checked_watchdog(machine)
-    found += checked_recording(folder, plan, status)
+    late = plan.phase in ("walking home", "releasing")
+    found += checked_recording(folder / f"{seed}.mcap", status == -9, late)
     run.safe._trip = run.safe._trip or "over"
     return Outcome(plan, run.struck, status, tuple(found))
 
@@ -293,14 +272,7 @@ def checked_status(run, status):
         return [] if plan.signal == "SIGKILL" else ["killed by nobody"]
     expected = {0}
     if struck:
-        by_signal = {
-            "SIGINT": {130},
-            "SIGTERM": {143},
-            "SIGHUP": {129},
-            "SIGQUIT": {131},
-            "two signals": {130, 143},
-        }
-        expected = set(by_signal.get(plan.signal, {0}))
+        expected = set(STATUS.get(plan.signal, {0}))
         # What else may end it first, or on its way home.
         if plan.controller in ("NaN", "stop key", "stop", "long stall", "short stall") or plan.bus != "none":
             expected |= {2}
@@ -404,45 +376,16 @@ def checked_watchdog(machine):
     return found
 
 
-def checked_recording(folder, plan, status):
-    path = folder / f"{plan.seed}.mcap"
-    if status == -9:
-        path = path if path.exists() else path.with_name(path.name + ".partial")
-    try:
-        recording = read_recording(path)
-    except PliantError as error:
-        return [f"recording: {error}"]
-    rows = len(recording.series.get("/command", {}).get("time", ()))
-    path.unlink()
-    late = plan.phase in ("walking home", "releasing")
-    return ["recording: empty"] if late and status != -9 and not rows else []
-
-
-def summary(outcomes):
-    lines = [f"{len(outcomes)} runs, seeds {outcomes[0].attack.seed} … {outcomes[-1].attack.seed}"]
-    lines.append(f"attack reached its moment: {sum(o.struck for o in outcomes)}")
-    for name in ("kind", "phase", "bus", "controller", "signal"):
-        counts = Counter(getattr(o.attack, name) for o in outcomes)
-        lines.append(f"{name}: " + ", ".join(f"{key} {n}" for key, n in sorted(counts.items())))
-    lines.append(
-        "exit status: " + ", ".join(f"{k} {n}" for k, n in sorted(Counter(o.status for o in outcomes).items()))
-    )
-    bad = [o for o in outcomes if o.unsafe]
-    lines.append(f"unsafe ends: {len(bad)}")
-    lines += [f"  {o.attack} status {o.status}: {'; '.join(o.unsafe[:3])}" for o in bad]
-    return "\n".join(lines)
-
-
 def test_no_attack_of_a_few_leaves_the_machine_in_another_state_than_promised(bench, tmp_path, killed):
     outcomes = [attack(bench, seed, tmp_path, killed) for seed in range(QUICK)]
-    assert not any(o.unsafe for o in outcomes), summary(outcomes)
+    assert not any(o.unsafe for o in outcomes), summary(outcomes, COUNTED)
 
 
 @pytest.mark.slow
 def test_no_attack_of_a_thousand_leaves_the_machine_in_another_state_than_promised(bench, tmp_path, killed):
     outcomes = [attack(bench, seed, tmp_path, killed) for seed in range(RUNS)]
-    print(summary(outcomes))
-    assert not any(o.unsafe for o in outcomes), summary(outcomes)
+    print(summary(outcomes, COUNTED))
+    assert not any(o.unsafe for o in outcomes), summary(outcomes, COUNTED)
     assert {o.attack.kind for o in outcomes} == set(KINDS)
 
 

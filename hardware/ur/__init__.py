@@ -1,0 +1,1 @@
+"""Arms of Universal Robots over the vendor-neutral client `ur-rtde`, which runs in a process of its own."""

@@ -1,0 +1,101 @@
+"""An arm of Universal Robots from the command line: real driver and client, emulated controller."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from hydra import compose, initialize_config_module
+
+from pliant.deployment.machines import machine
+from pliant.envs.emulated_ur import EmulatedUR
+from pliant.errors import ConfigurationError, UnknownNameError
+from pliant.hardware.recording import read_recording
+from pliant.hardware.ur.robot import URRobot
+
+pytest.importorskip("rtde_control", reason="ur-rtde is the other end of the wire")
+pytest.importorskip("mcap", reason="deployments are recorded")
+
+HOME = [0.0, -1.5708, 1.5708, -1.5708, -1.5708, 0.0]
+GOAL = [0.3, -1.4, 1.4, -1.5708, -1.4, 0.2]
+MOTION = [
+    *("robot=ur10e", "controller=setpoints", "trajectory=minimum_jerk", "hardware=emulated"),
+    *(f"trajectory.start={HOME}", f"trajectory.goal={GOAL}", "trajectory.duration=3"),
+    # A machine with two busy cores keeps no period of 2 ms and no watchdog of 0.1 s.
+    *("robot.period=0.02", "+robot.machine.stale=0.9", "robot.machine.watchdog=0.5", "+safety.overruns=1000"),
+    *("+safety.patience=100", "run.settle=0.2", "hydra.run.dir=out"),
+]
+
+
+def configured(*overrides):
+    with initialize_config_module("pliant.conf", version_base="1.3"):
+        return compose("deploy", overrides=list(overrides))
+
+
+def test_a_motion_is_played_and_recorded_on_the_emulated_controller(pliant, tmp_path):
+    done = pliant("deploy", *MOTION)
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert numbers["completed"]
+    assert numbers["max_error_rad"] < 0.05
+    recording = read_recording(tmp_path / "out" / "recording.mcap")
+    sent = recording.series["/command"]["sent"]
+    assert len(sent) == 150
+    assert np.allclose(sent[-1], GOAL, atol=1e-3)
+    assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
+
+
+def test_ctrl_c_walks_the_arm_home(tmp_path):
+    program = subprocess.Popen(
+        [sys.executable, "-m", "pliant.scripts.main", "deploy", *MOTION, "trajectory.duration=60"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
+    end = time.monotonic() + 120
+    partial = tmp_path / "out" / "recording.mcap.partial"
+    while not (partial.exists() and partial.stat().st_size > 60_000):
+        assert program.poll() is None, program.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=120)
+    assert program.returncode == 130, out + err
+    numbers = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert numbers["reason"] == "interrupted"
+    assert numbers["trips"] == []
+    read_recording(tmp_path / "out" / "recording.mcap")
+
+
+def test_one_word_chooses_the_machine():
+    assert isinstance(machine(configured("robot=ur10e", "hardware=emulated")), EmulatedUR)
+    real = machine(configured("robot=ur5e", "hardware=real", "host=192.168.1.10", "robot.period=0.01"))
+    assert isinstance(real, URRobot)
+    assert (real.config.host, real.config.model, real.config.steps) == ("192.168.1.10", "ur5e", 5)
+    assert real.info.rest.tolist() == pytest.approx(HOME, abs=1e-4)
+    torque = machine(configured("robot=ur10e", "robot.model.mode=torque", "hardware=real", "host=a"))
+    assert torque.info.command_names[0] == "shoulder_pan/torque"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "error", "words"),
+    [
+        (["robot=ur10e", "hardware=real"], ConfigurationError, "host=192.168"),
+        (["robot=ur10e", "hardware=real", "host=a", "robot.period=0.003"], ConfigurationError, "every 2 ms"),
+        (["robot=ur10e", "hardware=emulated", "robot.machine.controller=kuka"], UnknownNameError, "Valid: ur"),
+        (["robot=ur10e", "hardware=emulated", "robot.machine.mode=tool"], ConfigurationError, "of your own"),
+        (["robot=ur10e", "hardware=emulated", "robot.machine.mode=torque"], ConfigurationError, "would be"),
+        (["robot=ur10e", "hardware=emulated", "+robot.machine.gian=3"], ConfigurationError, "gian"),
+        (["robot=ur10e", "hardware=emulated", "hardware.controller.polyscope=4.0"], UnknownNameError, "5.22"),
+        (["robot=ur10e", "hardware=emulated", "+hardware.controller.gap.mss=3"], ConfigurationError, "mss"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(overrides, error, words):
+    with pytest.raises(error, match=words):
+        machine(configured(*overrides))
