@@ -305,9 +305,8 @@ class Client:
         while True:
             stamp = stamp_of()
             wanted = time.monotonic() - self._seam.asked < _WANTED
+            self._end_if_cut()
             if stamp == last:
-                if not self._receive.isConnected():
-                    os._exit(CUT)
                 time.sleep(0.1 * cycle if wanted else 0.005)
                 continue
             arrival = time.monotonic()
@@ -327,6 +326,15 @@ class Client:
             except OSError:
                 os._exit(0)
             time.sleep(0.75 * cycle if wanted else 0.01)
+
+    def _end_if_cut(self) -> None:
+        """End this process if a connection was closed.
+
+        The client would connect and upload its program again by itself: one whose watchdog nobody has armed.
+        """
+        control = self._control
+        if not self._receive.isConnected() or (control is not None and not control.isConnected()):
+            os._exit(CUT)
 
 
 def die_with(parent: int) -> None:

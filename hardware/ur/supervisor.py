@@ -298,9 +298,7 @@ class Supervisor:
                     break
                 if ready:
                     status = process.wait()
-                    how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
-                    why = "the controller has closed the connection"
-                    self._lose(why if status == CUT else f"its process has ended ({how})")
+                    self._lose(_end_of(status))
                     break
                 if self.moving:
                     self._check_fresh()
@@ -360,6 +358,14 @@ class Supervisor:
         if process is not None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
+
+
+def _end_of(status: int) -> str:
+    """Say how the client's process has ended."""
+    if status == CUT:
+        return "the controller has closed the connection"
+    how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+    return f"its process has ended ({how})"
 
 
 def require_extra_of_the_client() -> None:
