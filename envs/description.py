@@ -175,9 +175,15 @@ def _folder() -> Any:
 
 def _ours(name: str) -> dict[str, Any]:
     """Settings of one of our robots, resolved as in a composed configuration."""
-    from omegaconf import OmegaConf
+    from omegaconf import DictConfig, OmegaConf
 
-    node = OmegaConf.create({"robot": OmegaConf.create((_folder() / f"{name}.yaml").read_text())})
+    own = OmegaConf.create((_folder() / f"{name}.yaml").read_text())
+    assert isinstance(own, DictConfig)
+    parts = [str(entry).removesuffix("@_here_") for entry in own.pop("defaults", ["_self_"])]
+    read = [
+        own if part == "_self_" else OmegaConf.create((_folder() / f"{part}.yaml").read_text()) for part in parts
+    ]
+    node = OmegaConf.create({"robot": OmegaConf.merge(*read)})
     settings: dict[str, Any] = OmegaConf.to_container(node, resolve=True)["robot"]  # type: ignore[index,call-overload,assignment]
     return settings
 

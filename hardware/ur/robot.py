@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pliant.errors import RobotError
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
@@ -568,10 +568,12 @@ class URRobot(Robot):
                 "(the pendant's, or a second client's)."
             )
 
-    def _follows(self, state: Mapping[str, Array]) -> Array:
+    def _follows(self, state: Mapping[str, Array]) -> NDArray[np.bool_]:
         """Return of which columns the controller's target is on its way to what was sent last."""
         assert self._sent is not None
-        near: Array = np.abs(self._hold(state) - self._sent) <= _BEHIND + np.array(self.config.speed) * _LAG
+        near: NDArray[np.bool_] = (
+            np.abs(self._hold(state) - self._sent) <= _BEHIND + np.array(self.config.speed) * _LAG
+        )
         return near
 
     def _check_condition(self, state: Mapping[str, Array]) -> None:
