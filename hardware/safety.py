@@ -521,6 +521,7 @@ class SafeRobot(Robot):
         self.report.trips.append(reason)
 
     def _stop_and_release(self, reason: str) -> NoReturn:
+        reason = reason.removeprefix(f"{self._info.name}: ").rstrip(".")
         log.error("%s: %s; holding, then releasing.", self._info.name, reason)
         self._latch(reason)
         self._hold_and_close()
