@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pliant.errors import RobotError
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
@@ -320,8 +320,8 @@ class URRobot(Robot):
         self._preflight()
         self._raise_if_stop_pending()
         self._upload()
-        self._raise_if_stop_pending()
         try:
+            self._raise_if_stop_pending()
             if not self.supervisor.call("arm", frequency=1 / self.config.watchdog):
                 raise RobotError(f"{self.config.name}: the controller's watchdog could not be armed.")
             self._engaged = True
@@ -565,10 +565,10 @@ class URRobot(Robot):
                 "(the pendant's, or a second client's)."
             )
 
-    def _follows(self, state: Mapping[str, Array]) -> Array:
+    def _follows(self, state: Mapping[str, Array]) -> NDArray[np.bool_]:
         """Return of which columns the controller's target is on its way to what was sent last."""
         assert self._sent is not None
-        near: Array = np.abs(self._hold(state) - self._sent) <= _BEHIND + np.array(self.config.speed) * _LAG
+        near: NDArray[np.bool_] = np.abs(self._hold(state) - self._sent) <= _BEHIND + np.array(self.config.speed) * _LAG
         return near
 
     def _check_condition(self, state: Mapping[str, Array]) -> None:

@@ -23,7 +23,7 @@ from pliant.errors import RobotError, require_extra
 from pliant.hardware.robot import Array
 from pliant.hardware.ur.dashboard import stop_program
 from pliant.hardware.ur.rtde import look
-from pliant.hardware.ur.seam import ANSWER, COMMAND, CUT, STATE, VERDICTS, Ends, Seam, ends, places, wake, woken
+from pliant.hardware.ur.seam import ANSWER, COMMAND, STATE, VERDICTS, Ends, Seam, ends, places, wake, woken
 
 log = logging.getLogger(__name__)
 
@@ -299,8 +299,7 @@ class Supervisor:
                 if ready:
                     status = process.wait()
                     how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
-                    why = "the controller has closed the connection"
-                    self._lose(why if status == CUT else f"its process has ended ({how})")
+                    self._lose(f"its process has ended ({how})")
                     break
                 if self.moving:
                     self._check_fresh()
