@@ -195,7 +195,10 @@ class URRobot(Robot):
             self._check(state)
             self._raise_if_stopped()
             self._check_followed(state)
-            sent = self._command(wanted, state)
+            try:
+                sent = self._command(wanted, state)
+            except ClientLostError as error:
+                raise self._fail(str(error)) from error
             number = self._number
             deadline = self._deadline
         now = self._wait(deadline)

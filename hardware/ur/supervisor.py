@@ -21,6 +21,7 @@ import numpy as np
 
 from pliant.errors import RobotError, require_extra
 from pliant.hardware.robot import Array
+from pliant.hardware.ur.client import SEVERED
 from pliant.hardware.ur.dashboard import stop_program
 from pliant.hardware.ur.rtde import look
 from pliant.hardware.ur.seam import ANSWER, COMMAND, STATE, VERDICTS, Ends, Seam, ends, places, wake, woken
@@ -298,8 +299,7 @@ class Supervisor:
                     break
                 if ready:
                     status = process.wait()
-                    how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
-                    self._lose(f"its process has ended ({how})")
+                    self._lose(_end_of(status))
                     break
                 if self.moving:
                     self._check_fresh()
@@ -359,6 +359,14 @@ class Supervisor:
         if process is not None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
+
+
+def _end_of(status: int) -> str:
+    """Say how the client's process has ended."""
+    if status == SEVERED:
+        return "the controller has closed the connection"
+    how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+    return f"its process has ended ({how})"
 
 
 def require_extra_of_the_client() -> None:

@@ -22,11 +22,11 @@ SERVO_J, SPEED_J = 11, 9
 
 def keep_sending(robot, step=0.0, seconds=20.0):
     """Send the state's own command, moved by a step each time, until the robot refuses; return the error."""
-    command = robot.read().command
-    end = time.monotonic() + seconds
+    command, end = None, time.monotonic() + seconds
     while time.monotonic() < end:
-        command[0] += step
         try:
+            command = robot.read().command if command is None else command
+            command[0] += step
             robot.send(command)
         except RobotError as error:
             return str(error)
@@ -49,8 +49,8 @@ def at_rest(machine, until):
         ("dead_program", "program on the controller has ended"),
         ("mute", "ms old"),
         ("drop", "ms old"),
-        ("cut", "ms old|has ended|not passed on"),
-        ("vanish", "ms old"),
+        ("cut", "closed the connection|died|ms old|has ended|not passed on"),
+        ("vanish", "ms old|closed the connection|died"),
     ],
 )
 def test_a_motion_that_something_else_ends_is_a_fault_with_its_cause(controller, arm, go, until, fault, words):
@@ -176,17 +176,9 @@ def test_only_functions_of_the_client_that_work_are_used():
         and (node.value.id if isinstance(node.value, ast.Name) else node.value.attr) in ("control", "_control")
     }
     assert used == {
-        *(
-            "isProgramRunning",
-            "setWatchdog",
-            "servoJ",
-            "servoL",
-            "speedJ",
-            "directTorque",
-            "servoStop",
-            "speedStop",
-        ),
-        *("stopJ", "stopScript", "zeroFtSensor", "freedriveMode", "kickWatchdog", "endFreedriveMode"),
+        *("isConnected", "isProgramRunning", "setWatchdog", "servoJ", "servoL", "speedJ", "directTorque"),
+        *("servoStop", "speedStop", "stopJ", "stopScript", "zeroFtSensor", "kickWatchdog"),
+        *("freedriveMode", "endFreedriveMode"),
     }
 
 

@@ -119,6 +119,12 @@ def test_a_client_that_dies_is_noticed_and_the_arm_stopped(running, fake, until,
         running.command(ZERO, ZERO, 1)
 
 
+def test_a_client_whose_connection_is_closed_ends_before_it_uploads_again_by_itself(running, fake, until):
+    fake.mood("severed")
+    until(lambda: fake.stopped)
+    assert "closed the connection" in running.loss or "died" in running.loss
+
+
 def test_a_client_that_is_brought_down_by_its_library_is_noticed(running, fake, until):
     fake.mood("crash")
     running.command(ZERO, ZERO, 1)

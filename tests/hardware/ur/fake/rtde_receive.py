@@ -25,6 +25,9 @@ class RTDEReceiveInterface:
             self._stamp = round(time.monotonic() / 0.002) * 0.002
         return self._stamp
 
+    def isConnected(self):  # noqa: N802
+        return mood() != "severed"
+
     def __getattr__(self, name):
         if name in ("getRobotMode", "getSafetyMode", "getRuntimeState", "getSafetyStatusBits"):
             return lambda: {"getRobotMode": 7, "getRuntimeState": 2}.get(name, 1)
