@@ -571,7 +571,8 @@ class URRobot(Robot):
     def _follows(self, state: Mapping[str, Array]) -> NDArray[np.bool_]:
         """Return of which columns the controller's target is on its way to what was sent last."""
         assert self._sent is not None
-        near: NDArray[np.bool_] = np.abs(self._hold(state) - self._sent) <= _BEHIND + np.array(self.config.speed) * _LAG
+        behind = np.abs(self._hold(state) - self._sent)
+        near: NDArray[np.bool_] = behind <= _BEHIND + np.array(self.config.speed) * _LAG
         return near
 
     def _check_condition(self, state: Mapping[str, Array]) -> None:
