@@ -273,7 +273,7 @@ class SafeRobot(Robot):
 
     def stop(self) -> None:
         """Hold where the robot is; nothing moves before `rearm`. Safe to call at any time, from any thread."""
-        if not self._trip:
+        if not self._trip or (self._connected and not self._latched):  # while it connects, too
             self._latch("stopped")
         # At once, and again if a command was on its way to the robot meanwhile.
         self.robot.stop()

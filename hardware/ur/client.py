@@ -27,7 +27,6 @@ from pliant.hardware.robot import Array
 from pliant.hardware.ur.seam import (
     BEYOND,
     COMMAND,
-    CUT,
     FAILED,
     NOT_FINITE,
     OLD,
@@ -68,6 +67,8 @@ GETTERS: Final[Mapping[str, str]] = {
 """Function of `RTDEReceiveInterface` for each variable. Only these are subscribed to: others do not exist in every
 version of PolyScope, and one that does not exist makes its constructor fail."""
 
+SEVERED: Final = 3
+"""Exit status when the controller has closed a connection."""
 _WANTED = 0.5
 """How long after somebody asked for a state every package is published at once, s."""
 _JUMP = 0.05
@@ -305,7 +306,7 @@ class Client:
         while True:
             stamp = stamp_of()
             wanted = time.monotonic() - self._seam.asked < _WANTED
-            self._end_if_cut()
+            self._end_if_severed()
             if stamp == last:
                 time.sleep(0.1 * cycle if wanted else 0.005)
                 continue
@@ -327,14 +328,14 @@ class Client:
                 os._exit(0)
             time.sleep(0.75 * cycle if wanted else 0.01)
 
-    def _end_if_cut(self) -> None:
+    def _end_if_severed(self) -> None:
         """End this process if a connection was closed.
 
         The client would connect and upload its program again by itself: one whose watchdog nobody has armed.
         """
         control = self._control
         if not self._receive.isConnected() or (control is not None and not control.isConnected()):
-            os._exit(CUT)
+            os._exit(SEVERED)
 
 
 def die_with(parent: int) -> None:

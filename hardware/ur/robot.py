@@ -323,8 +323,8 @@ class URRobot(Robot):
         self._preflight()
         self._raise_if_stop_pending()
         self._upload()
-        self._raise_if_stop_pending()
         try:
+            self._raise_if_stop_pending()
             if not self.supervisor.call("arm", frequency=1 / self.config.watchdog):
                 raise RobotError(f"{self.config.name}: the controller's watchdog could not be armed.")
             self._engaged = True
@@ -571,9 +571,8 @@ class URRobot(Robot):
     def _follows(self, state: Mapping[str, Array]) -> NDArray[np.bool_]:
         """Return of which columns the controller's target is on its way to what was sent last."""
         assert self._sent is not None
-        near: NDArray[np.bool_] = (
-            np.abs(self._hold(state) - self._sent) <= _BEHIND + np.array(self.config.speed) * _LAG
-        )
+        behind = np.abs(self._hold(state) - self._sent)
+        near: NDArray[np.bool_] = behind <= _BEHIND + np.array(self.config.speed) * _LAG
         return near
 
     def _check_condition(self, state: Mapping[str, Array]) -> None:

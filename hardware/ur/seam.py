@@ -48,8 +48,6 @@ VERDICTS: Final = (
     "it came too late",
     "the client's call failed",
 )
-CUT: Final = 3
-"""Exit status of the client whose connection the controller has closed."""
 
 _COPIES = 4
 _HEAD = 64

@@ -21,9 +21,10 @@ import numpy as np
 
 from pliant.errors import RobotError, require_extra
 from pliant.hardware.robot import Array
+from pliant.hardware.ur.client import SEVERED
 from pliant.hardware.ur.dashboard import stop_program
 from pliant.hardware.ur.rtde import look
-from pliant.hardware.ur.seam import ANSWER, COMMAND, CUT, STATE, VERDICTS, Ends, Seam, ends, places, wake, woken
+from pliant.hardware.ur.seam import ANSWER, COMMAND, STATE, VERDICTS, Ends, Seam, ends, places, wake, woken
 
 log = logging.getLogger(__name__)
 
@@ -362,7 +363,7 @@ class Supervisor:
 
 def _end_of(status: int) -> str:
     """Say how the client's process has ended."""
-    if status == CUT:
+    if status == SEVERED:
         return "the controller has closed the connection"
     how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
     return f"its process has ended ({how})"

@@ -310,6 +310,9 @@ class Arm(Robot):
         self.calls: list[str] = []
         self.failing_reads = 0
         self.refuses = ""
+        self.furthest = np.inf
+        """Largest way that it goes in a period; beyond it a command is held back."""
+        self._held_back = False
         self.delay = 0.0
         """Extra time that every period takes, s."""
         self.during: Callable[[str], None] = lambda call: None
@@ -318,6 +321,10 @@ class Arm(Robot):
     @property
     def info(self) -> RobotInfo:
         return self._info
+
+    @property
+    def held_back(self) -> bool:
+        return self._held_back
 
     def _note(self, call: str) -> None:
         self.calls.append(call)
@@ -342,7 +349,10 @@ class Arm(Robot):
         self._note("send")
         if self.refuses:
             raise RobotError(self.refuses)
-        sent = check_command(command, self._info)
+        asked = check_command(command, self._info)
+        sent = self.position + np.clip(asked - self.position, -self.furthest, self.furthest)
+        self._held_back = bool((sent != asked).any())
+        sent = sent if self._held_back else asked
         self.sent.append(sent)
         self.position = sent
         self.clock.sleep_until(self.clock.now() + self._info.period + self.delay)

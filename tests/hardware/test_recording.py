@@ -42,6 +42,14 @@ def record(path, periods=5):
         recorder.event("error", "overload of servo 3", 0.04)
 
 
+def test_a_program_that_is_killed_before_it_moves_leaves_a_recording_that_can_be_read(tmp_path, arm):
+    recorder = Recorder(tmp_path / "run.mcap", arm.info)
+    found = read_recording(tmp_path / "run.mcap.partial")
+    assert found.joints == ["a", "b"]
+    assert not found.complete
+    recorder.close()
+
+
 def test_a_standard_reader_opens_it_and_finds_every_channel_with_its_schema(tmp_path):
     record(tmp_path / "run.mcap")
     with (tmp_path / "run.mcap").open("rb") as stream:

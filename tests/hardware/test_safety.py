@@ -401,6 +401,40 @@ def test_after_a_trip_rearming_connects_anew(arm):
     assert robot.send([0.1, 0.1]) == pytest.approx([0.1, 0.1])
 
 
+def test_a_stop_while_it_connects_holds(arm):
+    """A thread that stops then would be forgotten as soon as the robot is connected."""
+    robot = safe(arm)
+    arm.during = lambda call: robot.stop() if call == "connect" else None
+    with pytest.raises(RobotError, match=r"may not move: stopped.*rearm\(\)"):
+        robot.connect()
+    arm.during = lambda call: None
+    with pytest.raises(RobotError, match="may not move"):
+        robot.send([0.1, 0.1])
+    assert not arm.sent
+    robot.rearm()
+    robot.send([0.1, 0.1])
+
+
+def test_a_stopped_robot_refuses_to_go_where_it_is(arm):
+    robot = connected(arm)
+    here = robot.walk_to([0.5, 0.5])
+    robot.stop()
+    with pytest.raises(RobotError, match="may not move: stopped"):
+        robot.walk_to(here)
+
+
+def test_what_a_machine_holds_back_it_does_not_run_after_later(arm):
+    """A speed slider goes down and up again: from where the machine is, all limits hold still."""
+    robot = connected(arm)
+    for k in range(300):
+        arm.furthest = 0.0005 if 20 <= k < 120 else np.inf
+        robot.send([0.9, 0.0])
+    speed = np.diff(np.array([np.zeros(2), *arm.sent])[:, 0]) / 0.01
+    assert speed.max() <= 2.0 + 1e-9
+    assert np.diff(speed).max() <= 20.0 * 0.01 + 1e-6
+    assert arm.sent[-1][0] == 0.9
+
+
 def test_a_stopped_robot_is_released_where_it_is(arm):
     with safe(arm) as robot:
         robot.walk_to([0.5, 0.5])

@@ -285,7 +285,7 @@ class Controller:
 
     def _move_to_target(self) -> None:
         motion = self.motion
-        if self._free:
+        if self._free and motion.owner != "stop":  # a stop of the safety system is quicker
             motion.stop(_HAND_DECELERATION)
         before = motion.q, motion.generator, motion.owner
         try:

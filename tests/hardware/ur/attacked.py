@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 
 import numpy as np
-from tests.hardware.ur.attacks import LIMITS, PHASES, STOPS, Attack
+from tests.hardware.ur.attacks import PHASES, STOPS, Attack
 
 from pliant.envs.emulators.control import request
 from pliant.errors import PliantError, RobotError
 from pliant.hardware.recording import Recorder
-from pliant.hardware.safety import SafeRobot, SafetyConfig
+from pliant.hardware.safety import SafeRobot
 from pliant.hardware.ur.robot import URRobot
 
 OUT = {"position": 0.05, "tool": 0.015, "velocity": 0.1, "torque": 2.0}
@@ -70,8 +70,7 @@ class Program:
         """Set when the phase of the attack begins."""
         self.driver = Driver(attack.config(host))
         self.driver.released = lambda: self.enter("releasing")
-        config = SafetyConfig(motion=LIMITS, hold_time=0.05, overruns=1000, patience=20)
-        self.safe = SafeRobot(self.driver, config, lambda: self.pressed)
+        self.safe = SafeRobot(self.driver, attack.safety(), lambda: self.pressed)
 
     def enter(self, phase: str) -> None:
         """Begin a phase."""

@@ -9,7 +9,9 @@ from tests.hardware.campaign import SIGNALS, mixed
 from pliant.controllers.ur_kinematics import UrKinematics
 from pliant.envs.emulators.ur.settings import START, ControllerSettings, Gap
 from pliant.hardware.limits import MotionLimits
+from pliant.hardware.safety import JointLimits, SafetyConfig
 from pliant.hardware.ur.config import MODES, URConfig
+from pliant.hardware.ur_arms import JOINTS
 
 VERSIONS = ("3.15", "5.11", "5.22", "5.23", "5.26", "10.12")
 PHASES = ("connecting", "engaging", "walking out", "playing", "walking home", "releasing")
@@ -39,7 +41,7 @@ REACH = {
     "position": [0.5] * 6,
     "tool": [0.15] * 3 + [0.4] * 3,
     "velocity": [0.5] * 6,
-    "torque": [8.0] * 6,
+    "torque": [8.0] * 3 + [2.0] * 3,
 }
 """How far each column may go from where it rests, in its unit."""
 
@@ -117,6 +119,11 @@ class Attack:
             low=rest - reach,
             high=rest + reach,
         )
+
+    def safety(self) -> SafetyConfig:
+        """Return what the safety layer keeps to; whoever commands torques limits the joints' speeds."""
+        joints = {name: JointLimits(speed=0.6) for name in JOINTS} if self.mode == "torque" else {}
+        return SafetyConfig(motion=LIMITS, joints=joints, hold_time=0.05, overruns=1000, patience=20)
 
     def settings(self) -> ControllerSettings:
         """Return what the emulated controller is made from."""

@@ -139,7 +139,7 @@ def attack(plan: Attack) -> dict[str, object]:
     log, commands = read_ring(folder / "cycles", CYCLES), read_ring(folder / "commands", COMMANDS)
     run = Run(plan, status, log, commands, notes, (folder / "output").read_text())
     found += broken(run)
-    filled = plan.phase in ("walking home", "releasing") and run.struck
+    filled = any(note.get("phase") == "walking out" for note in notes)
     found += checked_recording(folder / "recording.mcap", status < 0, filled)
     if found and os.environ.get("PLIANT_KEEP_ATTACKS"):
         found.append(f"kept in {folder}")

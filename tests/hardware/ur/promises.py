@@ -195,8 +195,9 @@ def told(run: Run) -> list[str]:
             expected |= {2}
         if attack.program == "exception":
             expected |= {1}
-        stopped = attack.program in ("stop", "stop key") or (attack.controller in STOPS and not attack.rearms)
-        if stopped and attack.signal == "none" and attack.phase in PHASES[2:4]:
+        stopped = attack.program in ("stop", "stop key") and attack.phase in PHASES[:4]
+        stopped |= attack.controller in STOPS and attack.phase in PHASES[2:4]
+        if stopped and attack.signal == "none" and not attack.rearms:
             expected -= {0}
     if any(word in run.reasons for word in _BUSY):
         expected |= {2}

@@ -4,6 +4,7 @@ import ast
 import os
 import re
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -197,6 +198,64 @@ def test_after_a_gap_it_goes_on_from_the_controllers_target(controller, arm, go)
     q = records["values"][records["command"] == SERVO_J][:, 0]
     # Setpoints that are late are left out, so at most a period's way at once.
     assert np.abs(np.diff(q)).max() <= robot.config.speed[0] * 0.008 * 1.01
+
+
+def test_a_pause_in_a_motion_makes_no_command_jump(controller, arm, go):
+    """The controller's target lags behind what was sent: going on from it would go back, and then run after."""
+    machine = controller()
+    robot = arm(machine, period=0.008, watchdog=0.9)
+    goal = go(robot, 0.1, 30)
+    way = np.eye(6)[0] * 0.5 * 0.008
+    for _ in range(3):
+        for _ in range(25):
+            goal = robot.send(goal + way)
+        time.sleep(0.055)
+    records = machine.commands()
+    q = records["values"][records["command"] == SERVO_J][-200:, 0]
+    assert np.diff(q).min() >= -1e-9
+    assert np.diff(q).max() <= way[0] * 1.01
+    assert not robot.held_back
+
+
+def test_a_stop_gives_up_an_upload_that_is_under_way(controller, arm):
+    """It waited until the upload was over, up to a minute, and left the program that was uploaded."""
+    machine = controller()
+    robot = arm(machine)
+    call, stopped = robot.supervisor.call, threading.Event()
+
+    def slow(name, *arguments, **settings):
+        if name == "upload":
+            threading.Thread(target=lambda: (robot.stop(), stopped.set())).start()
+            while not robot._stop_pending:
+                time.sleep(0.001)
+        return call(name, *arguments, **settings)
+
+    robot.supervisor.call = slow
+    with pytest.raises(RobotError, match="was stopped"):
+        robot.send(robot.read().command)
+    assert stopped.wait(20.0)
+    assert not machine.state()["program"]
+    assert not (machine.commands()["command"] == SERVO_J).any()
+
+
+def test_a_client_that_is_lost_while_it_uploads_has_its_program_ended(controller, arm, monkeypatch, until):
+    machine = controller()
+    robot = arm(machine)
+    monkeypatch.setattr("pliant.hardware.ur.robot._BACK_OFF", 0.01)
+    monkeypatch.setattr("pliant.hardware.ur.robot._TRIES", 1)
+    call = robot.supervisor.call
+
+    def lost(name, *arguments, **settings):
+        answer = call(name, *arguments, **settings)
+        if name == "upload":
+            robot.supervisor.give_up("it is gone")
+            raise RobotError("it is gone")
+        return answer
+
+    robot.supervisor.call = lost
+    with pytest.raises(RobotError, match="could not be started"):
+        robot.send(robot.read().command)
+    until(lambda: not machine.state()["program"])
 
 
 def test_a_slider_below_full_slows_what_is_sent(controller, arm, go):
