@@ -51,7 +51,7 @@ def at_rest(machine, until):
         ("mute", "ms old"),
         ("drop", "ms old"),
         ("cut", "closed the connection|died|ms old|has ended|not passed on"),
-        ("vanish", "ms old|closed the connection|died"),
+        ("vanish", "ms old|closed the connection|died|has ended"),
     ],
 )
 def test_a_motion_that_something_else_ends_is_a_fault_with_its_cause(controller, arm, go, until, fault, words):
