@@ -53,10 +53,14 @@ def page(tmp_path, port):
             stdout=out,
             stderr=subprocess.STDOUT,
         )
-    browser.until(lambda: "open http" in log.read_text() or process.poll(), 60.0, "no page")
-    yield port, log
-    process.send_signal(signal.SIGINT)
-    assert process.wait(20.0) == 0, log.read_text()
+    try:
+        browser.until(lambda: "open http" in log.read_text() or process.poll(), 300.0, "no page")
+        yield port, log
+        process.send_signal(signal.SIGINT)
+        assert process.wait(120.0) == 0, log.read_text()
+    finally:
+        process.kill()
+        process.wait()
 
 
 def listeners(port):
