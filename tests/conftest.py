@@ -1,5 +1,6 @@
 import importlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -13,6 +14,9 @@ for _library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 os.environ.setdefault("MUJOCO_GL", "egl")  # pictures without a display
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # behind a shell; programs under test would, too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("ordinary", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
