@@ -15,8 +15,14 @@ for _library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
 
 os.environ.setdefault("MUJOCO_GL", "egl")  # pictures without a display
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # behind a shell; programs under test would, too
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell in the background, or nohup, ignores these, and so would the programs under test.
+for _signal, _default in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGQUIT, signal.SIG_DFL),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(_signal) is signal.SIG_IGN:
+        signal.signal(_signal, _default)
 
 hypothesis.settings.register_profile("ordinary", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
