@@ -38,6 +38,8 @@ def ur_job(config: DictConfig) -> None:
     """Serve a controller of Universal Robots until Ctrl-C or SIGTERM."""
     given: Any = OmegaConf.to_container(config, resolve=True)
     host, folder = str(given.pop("host")), given.pop("folder")
+    if folder is not None and not isinstance(folder, str):
+        raise ConfigurationError(f"folder is {folder!r}; the path of a folder is needed.")
     gap, polyscope = Gap(**given.pop("gap")), str(given.pop("polyscope"))
     chosen = ControllerSettings(gap=gap, polyscope=polyscope, **given)
     with tempfile.TemporaryDirectory(prefix="pliant-ur-") as temporary:
