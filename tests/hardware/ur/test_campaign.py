@@ -35,7 +35,7 @@ FOUND = {
 }
 """Seeds that ended unsafely once, and why."""
 QUICK = range(8)
-RUNS = int(os.environ.get("PLIANT_UR_ATTACKS", "1000"))
+RUNS = int(os.environ.get("PLIANT_UR_ATTACKS", "200"))
 LANES = int(os.environ.get("PLIANT_UR_LANES", str((os.cpu_count() or 1) + 1)))
 COUNTED = ("polyscope", "mode", "phase", "controller", "program", "signal")
 
@@ -88,7 +88,7 @@ def test_no_attack_of_a_few_ends_unsafely():
 
 
 @pytest.mark.slow
-def test_no_attack_of_a_thousand_ends_unsafely():
+def test_no_attack_of_many_ends_unsafely():
     outcomes = carried_out([drawn(seed) for seed in range(RUNS)])
     print(summary(outcomes, COUNTED))
     assert not any(o.unsafe for o in outcomes), summary(outcomes, COUNTED)
