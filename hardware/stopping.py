@@ -1,4 +1,4 @@
-"""How the person at a robot stops it: Ctrl-C, `kill`, and a key."""
+"""How the person at a robot stops it: Ctrl-C, `kill`, and a key; and a stop in the midst of something else."""
 
 import contextlib
 import logging
@@ -10,7 +10,7 @@ import sys
 import termios
 import threading
 import tty
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -18,6 +18,41 @@ log = logging.getLogger(__name__)
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _KEPT_IGNORED = (signal.SIGHUP, signal.SIGQUIT)
+
+
+class Exclusive:
+    """A machine for one user at a time, among threads, and a stop that may come in between: `with exclusive():`.
+
+    Called by a signal's handler while its own thread has the machine, a stop takes effect when that is over,
+    before anything else is sent.
+
+    Args:
+        hold_still: what a stop does; called by whoever has the machine when the outermost block ends.
+    """
+
+    def __init__(self, hold_still: Callable[[], None]) -> None:
+        self.stop_pending = False
+        """Whether a stop waits for the block that is under way."""
+        self._hold_still = hold_still
+        self._lock = threading.RLock()
+        self._busy = False
+        # A thread that finds it busy has the lock: it can only be a signal's handler.
+
+    @contextlib.contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Have the machine alone."""
+        with self._lock:
+            outermost, self._busy = not self._busy, True
+            try:
+                yield
+            finally:
+                if outermost:
+                    try:
+                        while self.stop_pending:
+                            self.stop_pending = False
+                            self._hold_still()
+                    finally:
+                        self._busy = False
 
 
 class Interrupts:

@@ -1,6 +1,5 @@
 """Look after the servos of a Dynamixel bus: scan, ping, read, write, set-id, set-baud, reboot."""
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -194,12 +193,7 @@ def run(arguments: Sequence[str]) -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    arguments = sys.argv[1:]
-    if not arguments or arguments[0] in ("-h", "--help", "help") or "--help" in arguments:
-        print(_USAGE)
-        return
-    with command_line.explained_errors():
-        run(arguments)
+    command_line.run_plainly(_USAGE, run)
 
 
 if __name__ == "__main__":

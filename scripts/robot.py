@@ -9,7 +9,6 @@ out=leg.yaml a first description of the model is written, to be changed and trai
   pliant train robot=./leg.yaml task=reach
 """
 
-import sys
 from pathlib import Path
 
 from rich.console import Console
@@ -88,12 +87,7 @@ def job(arguments: list[str]) -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    arguments = sys.argv[1:]
-    if not arguments or {"--help", "-h"} & set(arguments):
-        print(__doc__.strip())
-        return
-    with command_line.explained_errors():
-        job(arguments)
+    command_line.run_plainly(__doc__, job)
 
 
 if __name__ == "__main__":

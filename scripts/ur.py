@@ -1,6 +1,5 @@
 """Look after an arm of Universal Robots: see how it is, what keeps it from moving, lead it by hand, unlock it."""
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Console
@@ -132,12 +131,7 @@ def run(arguments: Sequence[str]) -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    arguments = sys.argv[1:]
-    if not arguments or arguments[0] in ("-h", "--help", "help") or "--help" in arguments:
-        print(_USAGE)
-        return
-    with command_line.explained_errors():
-        run(arguments)
+    command_line.run_plainly(_USAGE, run)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The control channel of an emulated bus: JSON lines over a Unix socket beside the port.
+"""The control channel of an emulator: JSON lines over a Unix socket.
 
 A request is `{"command": NAME, ARGUMENT: VALUE, …}`, its answer `{"result": …}` or `{"error": TEXT}`, one
 line each: so a test, a shell and a person can break the machine while something else drives it.
@@ -7,15 +7,27 @@ line each: so a test, a shell and a person can break the machine while something
 import json
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pliant.errors import OutputError, PliantError, RobotError
+from pliant.errors import ConfigurationError, OutputError, PliantError, RobotError, unknown_name
 
 _LONGEST_PATH = 107
 _LONGEST_LINE = 65536
 _PATIENCE = 0.1
 Handler = Callable[[str, dict[str, object]], object]
+
+
+def carry_out(commands: Mapping[str, Callable[..., object]], name: str, arguments: Mapping[str, object]) -> object:
+    """Carry a command out and return its result; raises `PliantError` where it is unknown or cannot be."""
+    if name not in commands:
+        raise unknown_name("command", name, commands, "the control channel")
+    try:
+        return commands[name](**arguments)
+    except PliantError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"command {name!r}: {error}.") from error
 
 
 def control_path(port: Path) -> Path:

@@ -115,12 +115,8 @@ def _following(
 
 
 @dataclass(frozen=True)
-class Limited(Action):
-    """The command goes where `Spread` would put it, within limits of its speed and acceleration.
-
-    By the law of the safety layer (`hardware.limits`): behind one whose limits are no narrower a policy acts on a
-    machine as it has learned to. Each episode begins at the command in force.
-    """
+class _Moving(Action):
+    """A command that moves within limits of its speed and acceleration."""
 
     speed: float = 1.5
     """Largest rate of change of the columns, their unit/s."""
@@ -132,6 +128,15 @@ class Limited(Action):
     def __post_init__(self) -> None:
         _freeze_names(self)
         MotionLimits(self.speed, self.acceleration)
+
+
+@dataclass(frozen=True)
+class Limited(_Moving):
+    """The command goes where `Spread` would put it, within limits of its speed and acceleration.
+
+    By the law of the safety layer (`hardware.limits`): behind one whose limits are no narrower a policy acts on a
+    machine as it has learned to. Each episode begins at the command in force.
+    """
 
     def on(self, info: RobotInfo) -> ActionOnRobot:
         """See `Action.on`; errors of `Spread.on`."""
@@ -147,23 +152,12 @@ class Limited(Action):
 
 
 @dataclass(frozen=True)
-class Rate(Action):
+class Rate(_Moving):
     """The command moves at `speed`·a, within limits of its acceleration and of its columns' bounds.
 
     Gentler than `Limited` and finer near the goal: a = 0 holds the command where it is. The law is that of the
     safety layer too. Each episode begins at the command in force.
     """
-
-    speed: float = 1.5
-    """Of the columns at a = ±1, their unit/s."""
-    acceleration: float = 15.0
-    """Largest change of that rate, unit/s²."""
-    commanded: Names | None = None
-    """Columns, as of `Spread`; the others rest."""
-
-    def __post_init__(self) -> None:
-        _freeze_names(self)
-        MotionLimits(self.speed, self.acceleration)
 
     def on(self, info: RobotInfo) -> ActionOnRobot:
         """See `Action.on`; errors of `Spread.on`."""

@@ -1,12 +1,10 @@
 """A robot of Dynamixel servos behind the robot interface."""
 
-import contextlib
 import itertools
 import logging
 import math
-import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +16,7 @@ from pliant.hardware.dynamixel.config import POSITION_MODES, DynamixelConfig, Dy
 from pliant.hardware.dynamixel.sensing import Sensors
 from pliant.hardware.dynamixel.wire import Counters
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command, joint_signals
+from pliant.hardware.stopping import Exclusive
 from pliant.hardware.timing import Clock, SystemClock, Ticker
 
 log = logging.getLogger(__name__)
@@ -88,10 +87,7 @@ class DynamixelRobot(Robot):
         ends = np.cumsum([len(mapping.channels(joint)) for joint in config.joints]).tolist()
         self._columns = [slice(a, b) for a, b in zip([0, *ends], ends, strict=False)]
         self._sensors = Sensors(self.bus, config)
-        self._lock = threading.RLock()
-        self._busy = False
-        """Whether this thread uses the bus: then only a signal's handler can call anything."""
-        self._stop_pending = False
+        self._exclusive = Exclusive(self._hold_still)
         self._commanded = -math.inf
         """When the last goals were sent, on the clock, s."""
         self._engaged = False
@@ -203,26 +199,10 @@ class DynamixelRobot(Robot):
         anything else is sent.
         """
         with self._exclusive():
-            self._stop_pending = True
-
-    @contextlib.contextmanager
-    def _exclusive(self) -> Iterator[None]:
-        """Have the bus alone: among threads, and before a `stop` that comes in between."""
-        with self._lock:
-            outermost, self._busy = not self._busy, True
-            try:
-                yield
-            finally:
-                if outermost:
-                    try:
-                        while self._stop_pending:
-                            self._stop_pending = False
-                            self._hold_still()
-                    finally:
-                        self._busy = False
+            self._exclusive.stop_pending = True
 
     def _raise_if_stopped(self) -> None:
-        if self._stop_pending:
+        if self._exclusive.stop_pending:
             raise RobotError(f"{self.config.name} was stopped.")
 
     def _hold_still(self) -> None:

@@ -3,9 +3,8 @@
 import contextlib
 import logging
 import math
-import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.errors import RobotError
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
+from pliant.hardware.stopping import Exclusive
 from pliant.hardware.ur import preflight as checks
 from pliant.hardware.ur.config import URConfig
 from pliant.hardware.ur.rtde import looking
@@ -105,10 +105,7 @@ class URRobot(Robot):
             config.deceleration if config.mode != "tool" else 4.0,
         )
         self._step = step
-        self._lock = threading.RLock()
-        self._busy = False
-        """Whether this thread has the robot: then only a signal's handler can call anything."""
-        self._stop_pending = False
+        self._exclusive = Exclusive(self._hold_still)
         self._connected = self._engaged = self._spent = False
         self._fault = ""
         self._held_back = False
@@ -215,9 +212,9 @@ class URRobot(Robot):
         Called by a signal's handler while this thread has the robot, it takes effect when that is over, before
         anything else is sent. An upload that is under way is given up.
         """
-        self._stop_pending = True
+        self._exclusive.stop_pending = True
         with self._exclusive():
-            self._stop_pending = True
+            self._exclusive.stop_pending = True
 
     def close(self) -> None:
         """Let the arm arrive at the last command, then end the client; the controller holds the arm.
@@ -282,26 +279,8 @@ class URRobot(Robot):
             }
         return found
 
-    # Among threads
-
-    @contextlib.contextmanager
-    def _exclusive(self) -> Iterator[None]:
-        """Have the robot alone: among threads, and before a `stop` that comes in between."""
-        with self._lock:
-            outermost, self._busy = not self._busy, True
-            try:
-                yield
-            finally:
-                if outermost:
-                    try:
-                        while self._stop_pending:
-                            self._stop_pending = False
-                            self._hold_still()
-                    finally:
-                        self._busy = False
-
     def _raise_if_stopped(self) -> None:
-        if self._stop_pending or not self._engaged:
+        if self._exclusive.stop_pending or not self._engaged:
             raise RobotError(self._fault or f"{self.config.name} was stopped.")
 
     def _not_connected(self) -> RobotError:
@@ -391,7 +370,7 @@ class URRobot(Robot):
             self.supervisor.wait(0.01)
 
     def _raise_if_stop_pending(self) -> None:
-        if self._stop_pending:
+        if self._exclusive.stop_pending:
             raise RobotError(f"{self.config.name} was stopped.")
 
     def _hold_still(self) -> None:
@@ -413,7 +392,7 @@ class URRobot(Robot):
             return
         deadline = time.monotonic() + _ARRIVAL
         with contextlib.suppress(RobotError):
-            while not self._stop_pending and time.monotonic() < deadline:
+            while not self._exclusive.stop_pending and time.monotonic() < deadline:
                 state = self._package()
                 self._check(state)
                 if np.abs(self._hold(state) - self._sent).max() < _NEAR:
@@ -462,7 +441,7 @@ class URRobot(Robot):
             return self.supervisor.wait_until(deadline - 0.25 * self.config.cycle)
         except ClientLostError as error:
             with self._exclusive():
-                stopped = not self._engaged or self._stop_pending
+                stopped = not self._engaged or self._exclusive.stop_pending
                 if not stopped:
                     raise self._fail(str(error)) from error
             raise RobotError(self._fault or f"{self.config.name} was stopped.") from error

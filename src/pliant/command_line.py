@@ -63,6 +63,21 @@ def explained_errors() -> Iterator[None]:
         raise SystemExit(2) from error
 
 
+def run_plainly(usage: str, job: Callable[[list[str]], None]) -> None:
+    """Run a verb whose words are not Hydra's; without any words, or where help is asked for, print its usage.
+
+    Args:
+        usage: the verb's help.
+        job: the verb; its errors are explained.
+    """
+    words = sys.argv[1:]
+    if not words or words[0] == "help" or {"--help", "-h"} & set(words):
+        print(usage.strip())
+        return
+    with explained_errors():
+        job(words)
+
+
 def explanation(error: Exception) -> str | None:
     """Return what the user is told of an error; None where it is a fault of ours."""
     from hydra.errors import HydraException

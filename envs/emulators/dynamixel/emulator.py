@@ -12,11 +12,11 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from pliant.envs.emulators.control import ControlServer, control_path
+from pliant.envs.emulators.control import ControlServer, carry_out, control_path
 from pliant.envs.emulators.dynamixel.bus import Bus
 from pliant.envs.emulators.dynamixel.faults import Faults, Wire
 from pliant.envs.emulators.dynamixel.port import PseudoTerminal
-from pliant.errors import ConfigurationError, PliantError, check_bounds, unknown_name
+from pliant.errors import ConfigurationError, check_bounds, unknown_name
 
 _NAP = 0.005
 """Longest wait, s: the physics never falls behind by more."""
@@ -36,7 +36,9 @@ class Emulator:
 
     def __init__(self, bus: Bus, path: Path) -> None:
         self.bus = bus
-        self._control = ControlServer(control_path(path), self._command)
+        self._control = ControlServer(
+            control_path(path), lambda name, arguments: carry_out(self._commands, name, arguments)
+        )
         try:
             self._port = PseudoTerminal(path)
         except Exception:
@@ -122,16 +124,6 @@ class Emulator:
                 self._port.write(data)
 
     # Commands of the control channel
-
-    def _command(self, name: str, arguments: dict[str, object]) -> object:
-        if name not in self._commands:
-            raise unknown_name("command", name, self._commands, "the control channel")
-        try:
-            return self._commands[name](**arguments)
-        except PliantError:
-            raise
-        except (TypeError, ValueError) as error:
-            raise ConfigurationError(f"command {name!r}: {error}.") from error
 
     def _faults(self, direction: str = "to_computer", **settings: float) -> None:
         """Set all faults of one direction; what is not given is 0."""

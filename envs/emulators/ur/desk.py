@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.envs.emulators.control import carry_out
 from pliant.envs.emulators.ur.safety import RobotMode, SafetyMode
-from pliant.errors import ConfigurationError, PliantError, RobotError, ShapeError, check_count, unknown_name
+from pliant.errors import ConfigurationError, RobotError, ShapeError, check_count, unknown_name
 
 if TYPE_CHECKING:
     from pliant.envs.emulators.ur.emulator import UrEmulator
@@ -48,14 +49,7 @@ class Desk:
 
     def command(self, name: str, arguments: dict[str, object]) -> object:
         """Carry out a command; raises `PliantError` where it cannot be."""
-        if name not in self._commands:
-            raise unknown_name("command", name, self._commands, "the control channel")
-        try:
-            return self._commands[name](**arguments)
-        except PliantError:
-            raise
-        except (TypeError, ValueError) as error:
-            raise ConfigurationError(f"command {name!r}: {error}.") from error
+        return carry_out(self._commands, name, arguments)
 
     def _press(self, button: str) -> None:
         """Do what an operator does on the pendant."""

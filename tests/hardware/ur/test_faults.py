@@ -226,7 +226,7 @@ def test_a_stop_gives_up_an_upload_that_is_under_way(controller, arm):
     def slow(name, *arguments, **settings):
         if name == "upload":
             threading.Thread(target=lambda: (robot.stop(), stopped.set())).start()
-            while not robot._stop_pending:
+            while not robot._exclusive.stop_pending:
                 time.sleep(0.001)
         return call(name, *arguments, **settings)
 
