@@ -378,5 +378,7 @@ def unknown_setting(key: str, config_name: str, overrides: Sequence[str]) -> Unk
             f"'{where}={{{name}: …}}'."
         )
     if not isinstance(node, Mapping):
-        return UnknownNameError(f"unknown setting {name!r} in {where}, which is a value ({node}) without settings.")
+        return UnknownNameError(
+            f"unknown setting {name!r} in {where}, which is a value ({node}) without settings."
+        )
     return unknown_name("setting", name, [str(choice) for choice in node if choice != "_target_"], where)
