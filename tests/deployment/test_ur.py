@@ -50,6 +50,7 @@ def test_a_motion_is_played_and_recorded_on_the_emulated_controller(pliant, tmp_
     assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_a_straight_line_of_the_tool_is_played_on_the_emulated_controller(pliant, tmp_path):
     line = ["trajectory=straight_line", "trajectory.move=[0.1,0.1,0.1]", "trajectory.duration=3"]
     done = pliant("deploy", *(setting for setting in MOTION if not setting.startswith("trajectory")), *line)
