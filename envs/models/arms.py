@@ -6,7 +6,7 @@ reads up. The tool's centre point is the site `tcp`, read as `tip`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from math import pi
 from typing import Any, Final
@@ -110,6 +110,8 @@ class ArmSettings:
     """Largest torques likewise, N·m; None: the published ones."""
     pedestal: float | None = None
     """Height of the base above the floor, m; None: the arm's own."""
+    view: Mapping[str, Any] | None = None
+    """What the cameras look at, as far as it is not the arm's own: entries of a `View`."""
     gravity: bool = True
     """Whether there is any."""
     timestep: float = 1e-3
@@ -158,7 +160,7 @@ def build_arm(design: ArmDesign, settings: ArmSettings) -> RobotModel:
         joint.damping[0], joint.frictionloss, joint.armature = viscous, dry, inertia
     add_tool(spec, flange, tool, payload, point, design.flange)
     design.add_looks(spec)
-    add_scene(spec, design.view)
+    add_scene(spec, _view(design, settings.view))
     spec.visual.map.shadowclip = 2.5
     height = design.pedestal if settings.pedestal is None else settings.pedestal
     check_bounds(f"{name}: pedestal", height, 0.0, 5.0, "m")
@@ -181,6 +183,25 @@ def build_arm(design: ArmDesign, settings: ArmSettings) -> RobotModel:
         signals=("wrist", "tip"),
         start=Start(joints=dict(zip(design.joints, begin.tolist(), strict=True))),
     )
+
+
+def _view(design: ArmDesign, given: Mapping[str, Any] | None) -> View:
+    """The arm's view, changed by what is given."""
+    if given is None:
+        return design.view
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"{design.name}: view is {given!r}; a mapping such as {{radius: 1.0}} is needed.")
+    bounds = {"radius": (0.01, 100.0), "elevation": (-90.0, 90.0), "azimuth": (-360.0, 360.0)}
+    changes: dict[str, Any] = {}
+    for name, value in given.items():
+        what = f"{design.name}: view: {name}"
+        if name == "centre":
+            changes[name] = tuple(finite_array(what, value, (3,)).tolist())
+        elif name in bounds:
+            changes[name] = check_bounds(what, value, *bounds[name])
+        else:
+            raise unknown_name("entry", name, ("centre", *bounds), f"{design.name}: view")
+    return replace(design.view, **changes)
 
 
 def _each(what: str, value: float | Sequence[float], count: int, unit: str, most: float = 1e3) -> list[float]:

@@ -112,7 +112,7 @@ def with_surroundings(robot: RobotModel, surroundings: Mapping[str, Any] | None)
 
     Args:
         robot: is not changed.
-        surroundings: things by name: `Thing`s, or their entries.
+        surroundings: things by name: `Thing`s, or their entries; None in place of one: it is not there.
 
     Raises:
         ConfigurationError: a name that something in the model has; a spring that the model's time step does not
@@ -125,10 +125,11 @@ def with_surroundings(robot: RobotModel, surroundings: Mapping[str, Any] | None)
         raise ConfigurationError(
             f"surroundings are {surroundings!r}; things by name are needed: {{wall: {{box: [1, 0.1, 0.5]}}}}."
         )
+    things = {name: entry for name, entry in surroundings.items() if entry is not None}
     spec = robot.spec.copy()
     held: list[str] = []
     taken = {part.name for part in (*spec.bodies, *spec.joints, *spec.geoms) if part.name}
-    for name, entry in surroundings.items():
+    for name, entry in things.items():
         if not isinstance(name, str) or not name:
             raise ConfigurationError(f"surroundings: {name!r} is no name.")
         if name in taken:
@@ -141,7 +142,7 @@ def with_surroundings(robot: RobotModel, surroundings: Mapping[str, Any] | None)
             _check_step(spec, name, thing)
             held.append(name)
     for k, name in enumerate(held):  # which would be pushed by what they stand in
-        others = ["world", *(other for other in surroundings if other != name and other not in held[:k])]
+        others = ["world", *(other for other in things if other != name and other not in held[:k])]
         for other in others:
             spec.add_exclude(bodyname1=name, bodyname2=other)
     return replace(robot, spec=spec)
