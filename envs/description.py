@@ -16,6 +16,11 @@ or several robots in a scene, each with its name before the names of its own::
     robots:
       left: {robot: ./leg.yaml, at: [0, 0.5, 0]}
       right: {robot: ./leg.yaml, at: [0, -0.5, 0]}
+
+Of ours, of a user's and of a scene it says what stands around::
+
+    surroundings:
+      wall: {box: [1, 0.1, 0.5], position: [0, 0.6, 0.25], friction: 0.3, stiffness: 5.0e+4}
 """
 
 import inspect
@@ -29,6 +34,7 @@ from pliant.conf.build import LEARNED, build, check_trusted
 from pliant.envs.models.own_robot import own_robot
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.models.several import Placed
+from pliant.envs.models.surroundings import with_surroundings
 from pliant.envs.simulation.signals import Sensing
 from pliant.envs.simulation.simulated_robot import SimulatedRobot
 from pliant.errors import ConfigurationError, FileFormatError, PliantError, check_bounds, unknown_name
@@ -45,7 +51,7 @@ _SIMULATION = tuple(
     for name, parameter in inspect.signature(SimulatedRobot).parameters.items()
     if parameter.kind is parameter.KEYWORD_ONLY
 )
-_COMMON = ("model", "folder", "period", "simulation", "machine", "limits")
+_COMMON = ("model", "folder", "period", "surroundings", "simulation", "machine", "limits")
 _LIMITS = ("speed", "acceleration", "step", "walk_speed")
 
 
@@ -216,6 +222,7 @@ def _from_settings(settings: Mapping[str, Any]) -> RobotDescription:
         raise ConfigurationError(
             f"the robot's model is a {type(model).__name__}; a file, or what builds a RobotModel, is needed."
         )
+    model = with_surroundings(model, given.get("surroundings"))
     period = check_bounds("robot: period", given.get("period", 0.01), 1e-5, 10.0, "s")
     simulation = given.get("simulation", {})
     if not isinstance(simulation, Mapping):

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 
 import pytest
 from hydra import compose, initialize_config_module
@@ -98,6 +99,7 @@ def folder(tmp_path, monkeypatch):
             (tmp_path / named[1]).write_text(text)
     (tmp_path / "leg.yaml").write_text("model: leg.xml\n")
     (tmp_path / "leg.xml").write_text(_MODEL.format("hip"))
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
 
 

@@ -149,6 +149,20 @@ def add_collision_box(body: mujoco.MjsBody, centre: ArrayLike, half_sizes: Array
     )
 
 
+def add_collision_capsule(body: mujoco.MjsBody, start: ArrayLike, end: ArrayLike, radius: float) -> mujoco.MjsGeom:
+    """Add an unseen, massless capsule between two points that touches the world but no other part of the robot."""
+    return body.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_CAPSULE,
+        fromto=[*np.asarray(start, np.float64), *np.asarray(end, np.float64)],
+        size=[radius, 0.0, 0.0],
+        contype=1,
+        conaffinity=0,
+        group=COLLISION_GROUP,
+        mass=0.0,
+        rgba=[0.9, 0.3, 0.2, 0.3],
+    )
+
+
 def _cube_panels() -> Mesh:
     panel = shapes.slab(shapes.rectangle(0.0255, 0.0255, 0.003), _HALF - 0.001, _HALF + 0.0005, 0.0004)
     side = shapes.along_x(panel)

@@ -5,21 +5,16 @@ lengths; radii are ours, by eye.
 """
 
 from collections.abc import Iterator
-from functools import partial
-from math import pi, sqrt
+from math import sqrt
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import mujoco
-import numpy as np
 
-from pliant.envs.models import shapes
-from pliant.envs.models.parts import COLLISION_GROUP, VISUAL_GROUP, add_mesh, orientation
-from pliant.envs.models.shapes import Array, Mesh
+from pliant.envs.models.parts import VISUAL_GROUP, add_collision_capsule
+from pliant.envs.models.turned import ORIGIN, Turned, Vector, X, Y, Z, add_turned
 from pliant.errors import MissingFileError
 from pliant.hardware.ur_arms import UrArm
-
-Vector = tuple[float, float, float]
 
 _MATERIALS: Final = {
     # name: colour, specular, shininess
@@ -28,23 +23,6 @@ _MATERIALS: Final = {
     "ur_seam": ((0.150, 0.155, 0.165, 1.0), 0.20, 0.30),
     "ur_flange": ((0.600, 0.615, 0.630, 1.0), 0.80, 0.80),
 }
-_X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-_ROUND = 7
-"""Outlines of a rounded edge."""
-
-
-class _Part(NamedTuple):
-    """A solid of revolution on a body, along an axis of it, from `low` to `high`, m."""
-
-    body: str
-    material: str
-    origin: Vector
-    axis: Vector
-    radius: float
-    low: float
-    high: float
-    edges: tuple[float, float] = (0.0, 0.0)
-    """Radius of the rounded edge at each end, m."""
 
 
 class _Radii(NamedTuple):
@@ -65,9 +43,7 @@ def add_looks(spec: mujoco.MjSpec, arm: UrArm) -> None:
     """Draw the arm on the bodies that `ur` made, and give it capsules that touch the world."""
     _add_materials(spec)
     for k, part in enumerate(_parts(arm)):
-        geom = add_mesh(spec, spec.body(part.body), f"{part.body}_{k}", part.material, partial(_turned, part))
-        geom.pos = list(part.origin)
-        geom.quat = _along(part.axis)
+        add_turned(spec, part, f"{part.body}_{k}")
     add_touch(spec, arm)
 
 
@@ -79,74 +55,64 @@ def _add_materials(spec: mujoco.MjSpec) -> None:
             )
 
 
-def _along(axis: Vector) -> list[float]:
-    """Quaternion that turns z to an axis of the body."""
-    return orientation(_Z if axis[2] == 0.0 else _X, axis)
-
-
-def _turned(part: _Part) -> Mesh:
-    """The part's surface, turned about z."""
-    low, high = part.edges
-    arc = np.linspace(0.0, pi / 2, _ROUND)
-    radii = [*(part.radius - low * (1.0 - np.sin(arc))), *(part.radius - high * (1.0 - np.cos(arc)))]
-    heights = [*(part.low + low * (1.0 - np.cos(arc))), *(part.high - high * (1.0 - np.sin(arc)))]
-    kept = [k for k in range(len(heights)) if k == 0 or heights[k] > heights[k - 1] + 1e-6]
-    return shapes.loft([shapes.circle(float(radii[k]), 64) for k in kept], [float(heights[k]) for k in kept])
-
-
-def _housing(body: str, origin: Vector, axis: Vector, radius: float, joint: float, cap: float) -> Iterator[_Part]:
+def _housing(body: str, origin: Vector, axis: Vector, radius: float, joint: float, cap: float) -> Iterator[Turned]:
     """A joint's housing along its axis: a seam towards the link before it at `joint`, a cap at its other end."""
     low, high = min(joint, cap), max(joint, cap)
     rim, seam = 0.16 * radius, 0.07 * radius
     capped = cap > joint
     body_low, body_high = (low + seam, high - rim) if capped else (low + rim, high - seam)
-    yield _Part(body, "ur_body", origin, axis, radius, body_low, body_high)
-    yield _Part(
+    yield Turned(body, "ur_body", origin, axis, radius, body_low, body_high)
+    yield Turned(
         body, "ur_seam", origin, axis, 0.965 * radius, *((low, low + seam) if capped else (high - seam, high))
     )
     end = 0.75 * rim
     if capped:
-        yield _Part(body, "ur_seam", origin, axis, 0.97 * radius, body_high, body_high + 0.2 * rim)
-        yield _Part(body, "ur_cap", origin, axis, 0.985 * radius, body_high + 0.2 * rim, high, (0.0, end))
+        yield Turned(body, "ur_seam", origin, axis, 0.97 * radius, body_high, body_high + 0.2 * rim)
+        yield Turned(body, "ur_cap", origin, axis, 0.985 * radius, body_high + 0.2 * rim, high, (0.0, end))
     else:
-        yield _Part(body, "ur_seam", origin, axis, 0.97 * radius, body_low - 0.2 * rim, body_low)
-        yield _Part(body, "ur_cap", origin, axis, 0.985 * radius, low, body_low - 0.2 * rim, (end, 0.0))
+        yield Turned(body, "ur_seam", origin, axis, 0.97 * radius, body_low - 0.2 * rim, body_low)
+        yield Turned(body, "ur_cap", origin, axis, 0.985 * radius, low, body_low - 0.2 * rim, (end, 0.0))
 
 
-def _parts(arm: UrArm) -> Iterator[_Part]:
+def _parts(arm: UrArm) -> Iterator[Turned]:
     """All parts, in the Denavit–Hartenberg frames of their links."""
     rs, re, rw = _Radii.of(arm)
     s, e = arm.shoulder_offset, arm.elbow_offset
     upper, fore = -arm.a[1], -arm.a[2]
     d1, d4, d5, d6 = arm.d[0], arm.d[3], arm.d[4], arm.d[5]
-    none = (0.0, 0.0, 0.0)
+    none = ORIGIN
     seam = d1 - 1.12 * rs
-    yield _Part("base", "ur_flange", none, _Z, 1.30 * rs, 0.0, 0.16 * rs, (0.0, 0.03 * rs))
-    yield _Part("base", "ur_body", none, _Z, 1.02 * rs, 0.16 * rs, seam, (0.0, 0.04 * rs))
+    yield Turned("base", "ur_flange", none, Z, 1.30 * rs, 0.0, 0.16 * rs, (0.0, 0.03 * rs))
+    yield Turned("base", "ur_body", none, Z, 1.02 * rs, 0.16 * rs, seam, (0.0, 0.04 * rs))
     # the shoulder stands on the base along y and reaches to the upper arm along z
-    yield _Part("shoulder", "ur_seam", none, _Y, 0.965 * rs, seam - d1, seam - d1 + 0.07 * rs)
-    yield _Part("shoulder", "ur_body", none, _Y, rs, seam - d1 + 0.07 * rs, 1.04 * rs, (0.0, 0.35 * rs))
-    yield from _housing("shoulder", none, _Z, rs, s - 1.02 * rs, -1.05 * rs)
-    yield from _housing("upper_arm", (upper, 0.0, 0.0), _Z, rs, s - 1.02 * rs, s + 1.12 * rs)
-    yield _Part("upper_arm", "ur_body", (0.0, 0.0, s), _X, 0.78 * rs, 0.0, upper)
-    yield _Part("upper_arm", "ur_seam", (0.0, 0.0, s), _X, 0.80 * rs, upper - 1.16 * rs, upper - 1.10 * rs)
-    yield _Part("upper_arm", "ur_body", (0.0, 0.0, s), _X, 0.84 * rs, upper - 1.10 * rs, upper)
-    yield _Part("upper_arm", "ur_body", (0.0, 0.0, s), _X, 0.84 * rs, 0.0, 1.35 * re, (0.0, 0.02 * rs))
-    yield from _housing("upper_arm", none, _Z, re, e + 1.02 * re, s + max(1.14 * re, 0.9 * rs))
-    yield from _housing("forearm", (fore, 0.0, 0.0), _Z, re, e + 1.02 * re, e - 1.12 * re)
-    yield _Part("forearm", "ur_body", (0.0, 0.0, e), _X, 0.76 * re, 0.0, fore)
-    yield _Part("forearm", "ur_seam", (0.0, 0.0, e), _X, 0.78 * re, fore - 1.18 * re, fore - 1.11 * re)
-    yield _Part("forearm", "ur_body", (0.0, 0.0, e), _X, 0.82 * re, fore - 1.11 * re, fore)
-    yield _Part("forearm", "ur_body", (0.0, 0.0, e), _X, 0.80 * re, 0.0, 1.55 * rw, (0.0, 0.02 * re))
-    yield from _housing("forearm", none, _Z, rw, d4 - 1.02 * rw, e - max(1.14 * rw, 0.9 * re))
-    yield from _housing("wrist_1", none, _Y, rw, -1.02 * rw, 1.12 * rw)
-    yield _Part("wrist_1", "ur_body", none, _Z, rw, 0.0, d5 - 1.02 * rw)
-    yield from _housing("wrist_2", none, _Y, rw, 1.02 * rw, -1.12 * rw)
+    yield Turned("shoulder", "ur_seam", none, Y, 0.965 * rs, seam - d1, seam - d1 + 0.07 * rs)
+    yield Turned("shoulder", "ur_body", none, Y, rs, seam - d1 + 0.07 * rs, 1.04 * rs, (0.0, 0.35 * rs))
+    yield from _housing("shoulder", none, Z, rs, s - 1.02 * rs, -1.05 * rs)
+    yield from _housing("upper_arm", (upper, 0.0, 0.0), Z, rs, s - 1.02 * rs, s + 1.12 * rs)
+    yield Turned("upper_arm", "ur_body", (0.0, 0.0, s), X, 0.78 * rs, 0.0, upper)
+    yield Turned("upper_arm", "ur_seam", (0.0, 0.0, s), X, 0.80 * rs, upper - 1.16 * rs, upper - 1.10 * rs)
+    yield Turned("upper_arm", "ur_body", (0.0, 0.0, s), X, 0.84 * rs, upper - 1.10 * rs, upper)
+    yield Turned("upper_arm", "ur_body", (0.0, 0.0, s), X, 0.84 * rs, 0.0, 1.35 * re, (0.0, 0.02 * rs))
+    yield from _housing("upper_arm", none, Z, re, e + 1.02 * re, s + max(1.14 * re, 0.9 * rs))
+    yield from _housing("forearm", (fore, 0.0, 0.0), Z, re, e + 1.02 * re, e - 1.12 * re)
+    yield Turned("forearm", "ur_body", (0.0, 0.0, e), X, 0.76 * re, 0.0, fore)
+    yield Turned("forearm", "ur_seam", (0.0, 0.0, e), X, 0.78 * re, fore - 1.18 * re, fore - 1.11 * re)
+    yield Turned("forearm", "ur_body", (0.0, 0.0, e), X, 0.82 * re, fore - 1.11 * re, fore)
+    yield Turned("forearm", "ur_body", (0.0, 0.0, e), X, 0.80 * re, 0.0, 1.55 * rw, (0.0, 0.02 * re))
+    yield from _housing("forearm", none, Z, rw, d4 - 1.02 * rw, e - max(1.14 * rw, 0.9 * re))
+    yield from _housing("wrist_1", none, Y, rw, -1.02 * rw, 1.12 * rw)
+    yield Turned("wrist_1", "ur_body", none, Z, rw, 0.0, d5 - 1.02 * rw)
+    yield from _housing("wrist_2", none, Y, rw, 1.02 * rw, -1.12 * rw)
     end = d6 - 0.42 * d6
-    yield _Part("wrist_2", "ur_body", none, _Z, rw, 0.0, end)
-    yield _Part("wrist_3", "ur_seam", none, _Z, 0.965 * rw, end - d6, end - d6 + 0.07 * rw)
-    yield _Part("wrist_3", "ur_body", none, _Z, rw, end - d6 + 0.07 * rw, -0.25 * rw, (0.0, 0.1 * rw))
-    yield _Part("wrist_3", "ur_flange", none, _Z, 0.84 * rw, -0.25 * rw, 0.0, (0.0, 0.02 * rw))
+    yield Turned("wrist_2", "ur_body", none, Z, rw, 0.0, end)
+    yield Turned("wrist_3", "ur_seam", none, Z, 0.965 * rw, end - d6, end - d6 + 0.07 * rw)
+    yield Turned("wrist_3", "ur_body", none, Z, rw, end - d6 + 0.07 * rw, -0.25 * rw, (0.0, 0.1 * rw))
+    yield Turned("wrist_3", "ur_flange", none, Z, 0.84 * rw, -0.25 * rw, 0.0, (0.0, 0.02 * rw))
+
+
+def wrist_radius(arm: UrArm) -> float:
+    """Return the radius of the wrist's housings, m."""
+    return _Radii.of(arm).wrist
 
 
 def add_touch(spec: mujoco.MjSpec, arm: UrArm) -> None:
@@ -163,51 +129,20 @@ def add_touch(spec: mujoco.MjSpec, arm: UrArm) -> None:
         ("wrist_1", rw, (0.0, 0.0, 0.0), (0.0, 0.0, d5)),
         ("wrist_2", rw, (0.0, 0.0, 0.0), (0.0, 0.0, max(d6 - rw, 0.2 * rw))),
     ):
-        spec.body(body).add_geom(
-            type=mujoco.mjtGeom.mjGEOM_CAPSULE,
-            fromto=[*start, *end],
-            size=[radius, 0.0, 0.0],
-            contype=1,
-            conaffinity=0,
-            group=COLLISION_GROUP,
-            mass=0.0,
-            rgba=[0.9, 0.3, 0.2, 0.3],
-        )
+        add_collision_capsule(spec.body(body), start, end, radius)
 
 
-def add_tool_looks(spec: mujoco.MjSpec, tcp: Array, arm: UrArm) -> None:
-    """Draw a rod from the flange to the tool's centre point, if that is beyond the flange."""
-    rw = _Radii.of(arm).wrist
-    length = float(np.linalg.norm(tcp))
-    if length < 0.5 * rw:
-        return
-    _add_materials(spec)
-    axis = tcp / length
-    side = _X if abs(axis[0]) < 0.9 else _Y
-    across = np.cross(axis, side)
-    turn = orientation(np.cross(across / np.linalg.norm(across), axis), axis)
-    foot = min(0.35 * length, 0.8 * rw)
-    for name, material, part in (
-        ("tool_foot", "ur_seam", _Part("tool", "", (0, 0, 0), _Z, 0.80 * rw, 0.0, foot, (0.0, 0.2 * rw))),
-        ("tool_rod", "ur_flange", _Part("tool", "", (0, 0, 0), _Z, 0.30 * rw, foot, length, (0.0, 0.28 * rw))),
-    ):
-        add_mesh(spec, spec.body("tool"), name, material, partial(_turned, part)).quat = turn
-
-
-def add_pedestal(spec: mujoco.MjSpec, arm: UrArm, height: float) -> None:
-    """Lower the floor by `height` below the base, m, and draw what the arm stands on."""
-    spec.geom("floor").pos = [0.0, 0.0, -height]
+def add_pedestal(spec: mujoco.MjSpec, height: float, arm: UrArm) -> None:
+    """Draw what the arm stands on, of a height, m; none where that is 0."""
     if height == 0.0:
         return
-    _add_materials(spec)
     rs = _Radii.of(arm).shoulder
     for name, material, radius, low, high in (
         ("pedestal_top", "plate", 1.75 * rs, -0.25 * rs, 0.0),
         ("pedestal_column", "profile", 1.15 * rs, -height, -0.25 * rs),
         ("pedestal_foot", "plate", 2.60 * rs, -height, -height + 0.2 * rs),
     ):
-        part = _Part("world", material, (0.0, 0.0, 0.0), _Z, radius, low, high, (0.0, 0.05 * rs))
-        add_mesh(spec, spec.worldbody, name, material, partial(_turned, part))
+        add_turned(spec, Turned("world", material, ORIGIN, Z, radius, low, high, (0.0, 0.05 * rs)), name)
 
 
 def add_meshes(spec: mujoco.MjSpec, arm: UrArm, folder: Path) -> None:

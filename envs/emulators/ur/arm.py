@@ -1,7 +1,7 @@
 """The arm behind an emulated controller: what its controller takes it to be, and what it is.
 
 Both come from one description of the robot (`conf/robot/ur10e.yaml`, or a user's): the published parameters for
-the controller, the whole model with tool, payload and scene for the physics.
+the controller, the whole model with tool, payload and surroundings for the physics.
 """
 
 from dataclasses import dataclass
@@ -67,11 +67,11 @@ def make_arm(robot: Any) -> Arm:
             f"Valid: {', '.join(ur_names())}."
         ) from None
     spec = model.spec.copy()
-    if [joint.name for joint in spec.joints] != list(JOINTS):
+    if [joint.name for joint in spec.joints][: len(JOINTS)] != list(JOINTS):
         raise ConfigurationError(f"the robot {model.name!r} has other joints than {', '.join(JOINTS)}.")
     for actuator in list(spec.actuators):
         spec.delete(actuator)
-    for body in spec.bodies[1:]:
+    for body in spec.body("base").find_all("body"):
         body.gravcomp = 0.0
     for kind, name in ((mujoco.mjtSensor.mjSENS_FORCE, FORCE), (mujoco.mjtSensor.mjSENS_TORQUE, TORQUE)):
         spec.add_sensor(name=name, type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=FLANGE)

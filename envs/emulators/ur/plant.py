@@ -34,6 +34,8 @@ _DRIFT_TIME = 300.0
 """Time in which most of the force sensor's drift comes about, s."""
 _UNKNOWN_RADIUS = 0.05
 """Radius of gyration of the mass that the controller does not know of, m."""
+_JOINTS = len(JOINTS)
+"""The arm's joints come first; what stands around it may have some of its own."""
 _SLOW = 0.5
 """Rate at which the joints' own encoders correct what the gears yield, 1/s."""
 
@@ -58,7 +60,7 @@ class Plant:
         self._stiffness = _STIFFNESS * self.limit / softness
         self.model = self._compile(arm, gap, cycle / self._substeps)
         self.data = mujoco.MjData(self.model)
-        self.data.qpos[:] = settings.start
+        self.q[:] = settings.start
         mujoco.mj_forward(self.model, self.data)
         self._damping = -self.model.actuator_biasprm[:, 2].copy()
         self.coulomb = gap.friction * _COULOMB * self.limit
@@ -73,7 +75,7 @@ class Plant:
         """Torques of the motors, N·m, friction included."""
         self.push = np.zeros(6)
         """Force, N, and torque, N·m, that somebody exerts on the flange, in base axes."""
-        self._motor = self.data.qpos.copy()
+        self._motor = self.q.copy()
         self._correction = np.zeros(6)
         self._target = self._motor.copy()
         self._torque_mode = False
@@ -105,13 +107,13 @@ class Plant:
     @property
     def q(self) -> Array:
         """Angles of the links, rad: a view."""
-        q: Array = self.data.qpos
+        q: Array = self.data.qpos[:_JOINTS]
         return q
 
     @property
     def qd(self) -> Array:
         """Speeds of the links, rad/s: a view."""
-        qd: Array = self.data.qvel
+        qd: Array = self.data.qvel[:_JOINTS]
         return qd
 
     def settle(self, feedforward: Array) -> None:
@@ -123,8 +125,8 @@ class Plant:
         data = self.data
         data.qvel[:] = 0.0
         mujoco.mj_forward(self.model, data)
-        self.torque = data.qfrc_bias.copy()
-        self._motor[:] = data.qpos + self.torque / self._stiffness
+        self.torque = data.qfrc_bias[:_JOINTS].copy()
+        self._motor[:] = self.q + self.torque / self._stiffness
         self._correction = (self.torque - feedforward) / self._stiffness
         data.ctrl[:] = self._motor
         mujoco.mj_forward(self.model, data)
@@ -139,7 +141,7 @@ class Plant:
         model, data = self.model, self.data
         if self._torque_mode:
             self._leave_torque_mode(feedforward)
-        self._correction += _SLOW * self._cycle * (self._target - data.qpos)
+        self._correction += _SLOW * self._cycle * (self._target - self.q)
         self._target = q
         goal = q + feedforward / self._stiffness + self._correction
         before = self._motor
@@ -153,7 +155,7 @@ class Plant:
             mujoco.mj_step(model, data)
         # What the gears carry, and what the motors need beyond it against friction. The integrator takes the gears
         # implicitly, so what they carry is told by the end of the step.
-        carried = self._stiffness * (data.ctrl - data.qpos) - self._damping * data.qvel
+        carried = self._stiffness * (data.ctrl - self.q) - self._damping * self.qd
         self.torque = carried + self._viscous * speed + self.coulomb * np.tanh(speed / 0.01)
 
     def push_through(self, torque: Array) -> None:
@@ -162,7 +164,7 @@ class Plant:
         if not self._torque_mode:
             self._enter_torque_mode()
         self.torque = np.clip(torque, -self.limit, self.limit)
-        data.qfrc_applied[:] = self.torque
+        data.qfrc_applied[:_JOINTS] = self.torque
         self._apply_push()
         for _ in range(self._substeps):
             mujoco.mj_step(model, data)
@@ -178,19 +180,19 @@ class Plant:
     def _enter_torque_mode(self) -> None:
         self._torque_mode = True
         self.model.opt.disableactuator |= 1
-        self.model.dof_armature[:] = _ROTOR * self.limit
-        self.model.dof_frictionloss[:] = self.coulomb
-        self.model.dof_damping[:] = self._viscous
+        self.model.dof_armature[:_JOINTS] = _ROTOR * self.limit
+        self.model.dof_frictionloss[:_JOINTS] = self.coulomb
+        self.model.dof_damping[:_JOINTS] = self._viscous
 
     def _leave_torque_mode(self, feedforward: Array) -> None:
         self._torque_mode = False
         self.model.opt.disableactuator &= ~1
         for friction in (self.model.dof_armature, self.model.dof_frictionloss, self.model.dof_damping):
-            friction[:] = 0.0
+            friction[:_JOINTS] = 0.0
         self.data.qfrc_applied[:] = 0.0
-        self._motor = self.data.qpos + feedforward / self._stiffness
+        self._motor = self.q + feedforward / self._stiffness
         self._correction[:] = 0.0
-        self._target = self.data.qpos.copy()
+        self._target = self.q.copy()
 
     # Sensors
 
@@ -198,8 +200,8 @@ class Plant:
         """Return angles, rad, speeds, rad/s, and currents, A, as measured."""
         noise = self._random.standard_normal((3, 6))
         gap = self._gap
-        q = self.data.qpos + gap.position_noise * noise[0]
-        qd = self.data.qvel + gap.velocity_noise * noise[1]
+        q = self.q + gap.position_noise * noise[0]
+        qd = self.qd + gap.velocity_noise * noise[1]
         return q, qd, self.torque / _CONSTANT + gap.current_noise * noise[2]
 
     def wrench(self) -> Array:

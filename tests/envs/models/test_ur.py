@@ -6,11 +6,13 @@ import mujoco
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from tests.envs.models.newton_euler import GRAVITY, PAYLOAD, TOOL, Body, check_dynamics, loads, states, symmetric
 
 from pliant.actuators import CompliantJoint, compile_model
 from pliant.controllers.ur_kinematics import UrKinematics, pose_of
 from pliant.envs import SimulatedRobot, describe
-from pliant.envs.models.ur import HOME, Load, ur
+from pliant.envs.models.tools import Load
+from pliant.envs.models.ur import HOME, ur
 from pliant.envs.simulation.holding import resting_command
 from pliant.errors import (
     ConfigurationError,
@@ -24,9 +26,6 @@ from pliant.hardware import ur_arms
 from pliant.hardware.ur_arms import JOINTS, LINKS, ur_arm, ur_names
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "robots" / "ur.json"
-GRAVITY = np.array([0.0, 0.0, -9.81])
-TOOL = {"mass": 1.3, "com": [0.01, -0.02, 0.06], "inertia": [0.003, 0.0025, 0.0015, 1e-4, -2e-4, 3e-4]}
-PAYLOAD = {"mass": 4.2, "com": [0.03, 0.02, 0.15]}
 
 # Standard Denavit–Hartenberg chains and bodies as published, written out: d and a, masses, then, of both arms
 # alike, centres of mass and inertias (xx, xy, xz, yy, yz, zz) in the frames of the links, and largest torques
@@ -56,65 +55,6 @@ INERTIAS = [
     [0.0004, 0.0, 0.0, 0.00041, 0.0, 0.00034],
 ]
 TORQUES = {"ur10": (330, 330, 150, 56, 56, 56), "ur10e": (330, 330, 150, 54, 54, 54)}
-
-
-def symmetric(xx, xy, xz, yy, yz, zz):
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-
-
-class Body:
-    """A link: its joint's frame in the parent's at 0, and what turns with it (mass, centre, inertia) in its."""
-
-    def __init__(self, turn, offset, parts):
-        self.turn, self.offset, self.parts = turn, np.asarray(offset, float), parts
-
-
-def cross(a, b):
-    """Much quicker than NumPy's for one pair."""
-    (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
-    return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
-
-
-def inverse_dynamics(bodies, q, dq, ddq, gravity):
-    """Joint torques by recursive Newton–Euler in the world's frame; each joint turns about z of its frame."""
-    turn, at = np.eye(3), np.zeros(3)
-    w, dw, acceleration = np.zeros(3), np.zeros(3), -np.asarray(gravity, float)
-    axes, places, wrenches = [], [], []
-    for body, angle, speed, rate in zip(bodies, q, dq, ddq, strict=True):
-        arm = turn @ body.offset
-        acceleration = acceleration + cross(dw, arm) + cross(w, cross(w, arm))
-        at = at + arm
-        turn = turn @ body.turn
-        axis = turn[:, 2]
-        c, s = math.cos(angle), math.sin(angle)
-        turn = turn @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-        dw = dw + axis * rate + cross(w, axis * speed)
-        w = w + axis * speed
-        force, moment = np.zeros(3), np.zeros(3)
-        for mass, centre, inertia in body.parts:
-            r = turn @ centre
-            of_world = turn @ inertia @ turn.T
-            f = mass * (acceleration + cross(dw, r) + cross(w, cross(w, r)))
-            force = force + f
-            moment = moment + of_world @ dw + cross(w, of_world @ w) + cross(r, f)
-        axes.append(axis)
-        places.append(at)
-        wrenches.append((force, moment))
-    torques, force, moment, behind = np.zeros(len(bodies)), np.zeros(3), np.zeros(3), at
-    for i in reversed(range(len(bodies))):
-        moment = moment + cross(behind - places[i], force) + wrenches[i][1]
-        force, behind = force + wrenches[i][0], places[i]
-        torques[i] = axes[i] @ moment
-    return torques
-
-
-def loads():
-    """Tool and payload in the frame of the flange."""
-    xx, yy, zz, xy, xz, yz = TOOL["inertia"]
-    return [
-        (TOOL["mass"], np.array(TOOL["com"]), symmetric(xx, xy, xz, yy, yz, zz)),
-        (PAYLOAD["mass"], np.array(PAYLOAD["com"]), np.zeros((3, 3))),
-    ]
 
 
 def published(name):
@@ -153,35 +93,18 @@ def of_urdf(name):
     return bodies
 
 
-def states(n, seed=0):
-    random = np.random.default_rng(seed)
-    return random.uniform(-2 * np.pi, 2 * np.pi, (n, 6)), random.uniform(-3.0, 3.0, (n, 6))
-
-
-def check_dynamics(name, bodies, mass_matrix, n):
-    model = compile_model(ur(name, tool=TOOL, payload=PAYLOAD).spec)
-    data = mujoco.MjData(model)
-    zero = np.zeros(6)
-    for q, dq in zip(*states(n), strict=True):
-        data.qpos[:], data.qvel[:] = q, dq
-        mujoco.mj_forward(model, data)
-        expected = np.column_stack([inverse_dynamics(bodies, q, zero, one, zero[:3]) for one in np.eye(6)])
-        matrix = mass_matrix(model, data)
-        np.testing.assert_allclose(matrix, expected, rtol=0, atol=1e-9 * expected.max())
-        bias = inverse_dynamics(bodies, q, dq, zero, GRAVITY)
-        np.testing.assert_allclose(data.qfrc_bias, bias, rtol=0, atol=1e-9 * np.abs(bias).max())
-        weight = inverse_dynamics(bodies, q, zero, zero, GRAVITY)
-        np.testing.assert_allclose(data.qfrc_gravcomp, weight, rtol=0, atol=1e-9 * np.abs(weight).max())
+def loaded(name):
+    return compile_model(ur(name, tool=TOOL, payload=PAYLOAD).spec)
 
 
 @pytest.mark.parametrize("name", sorted(CHAINS))
 def test_masses_forces_and_weights_are_those_of_newton_and_euler(name, mass_matrix):
-    check_dynamics(name, published(name), mass_matrix, 1000)
+    check_dynamics(loaded(name), published(name), mass_matrix, 1000)
 
 
 @pytest.mark.parametrize("name", ["ur10", "ur10e", "ur5e"])
 def test_the_urdf_of_the_manufacturer_moves_alike(name, mass_matrix):
-    check_dynamics(name, of_urdf(name), mass_matrix, 200)
+    check_dynamics(loaded(name), of_urdf(name), mass_matrix, 200)
 
 
 @pytest.mark.parametrize("name", ur_names())
