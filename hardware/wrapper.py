@@ -71,3 +71,10 @@ class RobotWrapper(Robot):
     def diagnostics(self) -> Mapping[str, object]:
         """Return the robot's."""
         return self.robot.diagnostics()
+
+
+def unwrapped(robot: Robot) -> Robot:
+    """Return the robot behind all wrappers."""
+    while isinstance(robot, RobotWrapper):
+        robot = robot.robot
+    return robot

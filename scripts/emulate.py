@@ -1,9 +1,10 @@
-"""Emulate a bus of servos or an arm's controller, with a simulated robot behind it, for any program."""
+"""Emulate a bus of servos, an arm's controller or a force-torque sensor for any program."""
 
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,16 +17,21 @@ from pliant.envs.emulators.child import Emulator as Running
 from pliant.envs.emulators.control import control_path
 from pliant.envs.emulators.dynamixel.bus import Bus
 from pliant.envs.emulators.dynamixel.emulator import Emulator
-from pliant.envs.emulators.ur.emulator import SOCKET, UrEmulator
+from pliant.envs.emulators.net_ft.box import BoxEmulation
+from pliant.envs.emulators.net_ft.emulator import SOCKET, NetFTEmulator
+from pliant.envs.emulators.ur.emulator import SOCKET as UR_SOCKET
+from pliant.envs.emulators.ur.emulator import UrEmulator
 from pliant.envs.emulators.ur.settings import ControllerSettings, Gap
 from pliant.errors import ConfigurationError, unknown_name
 from pliant.files import ensure_folder
+from pliant.hardware.force_torque.net_ft_page import PAGE
+from pliant.hardware.wrapper import unwrapped
 from pliant.training.run_settings import settings
 
 
 def job(config: DictConfig) -> None:
     """Serve a bus of Dynamixel servos until Ctrl-C or SIGTERM, then take the port away."""
-    robot = machine(config)
+    robot = unwrapped(machine(config))
     if not isinstance(robot, EmulatedRobot):
         raise ConfigurationError(f"{type(robot).__name__} is no emulated machine; hardware=emulated is one.")
     port = Path(robot.config.port)
@@ -38,16 +44,34 @@ def ur_job(config: DictConfig) -> None:
     """Serve a controller of Universal Robots until Ctrl-C or SIGTERM."""
     given: Any = OmegaConf.to_container(config, resolve=True)
     host, folder = str(given.pop("host")), given.pop("folder")
-    if folder is not None and not isinstance(folder, str):
-        raise ConfigurationError(f"folder is {folder!r}; the path of a folder is needed.")
     gap, polyscope = Gap(**given.pop("gap")), str(given.pop("polyscope"))
     chosen = ControllerSettings(gap=gap, polyscope=polyscope, **given)
-    with tempfile.TemporaryDirectory(prefix="pliant-ur-") as temporary:
-        place = Path(temporary) if folder is None else ensure_folder(folder)
+    with _folder(folder) as place:
         emulator = UrEmulator(chosen, host, place)
         name = emulator.controller.arm.parameters.name
-        where = f"{name} with PolyScope {chosen.polyscope} at {host}, control at {control_path(place / SOCKET)}"
+        where = f"{name} with PolyScope {chosen.polyscope} at {host}, control at {control_path(place / UR_SOCKET)}"
         _serve(emulator, where)
+
+
+def net_ft_job(config: DictConfig) -> None:
+    """Serve a Net F/T box until Ctrl-C or SIGTERM."""
+    given: Any = OmegaConf.to_container(config, resolve=True)
+    host, port, page_port = (given.pop(name) for name in ("host", "port", "page_port"))
+    wrench = given.pop("wrench")
+    with _folder(given.pop("folder")) as place:
+        emulator = NetFTEmulator(BoxEmulation(**given), None, str(host), port, page_port, place)
+        emulator.push(wrench)
+        page = f"page at http://{host}:{emulator.page_port}{PAGE}"
+        _serve(emulator, f"Net F/T at {host}:{emulator.port}, {page}, control at {control_path(place / SOCKET)}")
+
+
+@contextmanager
+def _folder(given: Any) -> Iterator[Path]:
+    """The folder that is given, made if needed, or a temporary one."""
+    if given is not None and not isinstance(given, str):
+        raise ConfigurationError(f"folder is {given!r}; the path of a folder is needed.")
+    with tempfile.TemporaryDirectory(prefix="pliant-") as temporary:
+        yield Path(temporary) if given is None else ensure_folder(given)
 
 
 def _serve(emulator: Running, what: str) -> None:
@@ -69,6 +93,7 @@ class Kind(NamedTuple):
 KINDS: Mapping[str, Kind] = {
     "dynamixel": Kind(job, "emulate", "robot=arm2 port=./bus"),
     "ur": Kind(ur_job, "emulate_ur", "robot=ur10e host=127.0.0.2"),
+    "net_ft": Kind(net_ft_job, "emulate_net_ft", "host=127.0.0.5"),
 }
 
 

@@ -104,6 +104,13 @@ def test_the_page_on_servos_runs_as_it_stands(tmp_path):
     )
 
 
+def test_the_page_on_force_and_torque_runs_as_it_stands(tmp_path):
+    use, identify, emulated = blocks("docs/force-torque.md", "python")
+    assert run_python(f"{use}\nassert abs(wrench).max() < 1e-12", tmp_path).endswith(" ''\n")
+    assert run_python(identify, tmp_path).startswith("ToolLoad(mass=1.2")
+    assert "12." in run_python(emulated, tmp_path)
+
+
 def test_the_page_on_universal_robots_runs_as_it_stands(tmp_path):
     use, bench, emulated = blocks("docs/universal-robots.md", "python")
     assert "shoulder_pan/velocity" in run_python(bench, tmp_path)

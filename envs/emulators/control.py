@@ -4,6 +4,7 @@ A request is `{"command": NAME, ARGUMENT: VALUE, â€¦}`, its answer `{"result": â
 line each: so a test, a shell and a person can break the machine while something else drives it.
 """
 
+import ipaddress
 import json
 import os
 import socket
@@ -149,3 +150,16 @@ def _alive(path: Path) -> bool:
         except OSError:
             return False
     return True
+
+
+def check_loopback(host: str) -> None:
+    """Raise `ConfigurationError` unless an address is one of this computer's own.
+
+    Whoever reaches the ports of an emulator commands its machine, so only this computer may.
+    """
+    try:
+        if ipaddress.IPv4Address(host).is_loopback:
+            return
+    except ValueError:
+        pass
+    raise ConfigurationError(f"host is {host!r}; a loopback address is needed, such as 127.0.0.2.")

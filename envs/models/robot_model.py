@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import all_finite, number_array
-from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_bounds
+from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_bounds, unknown_name
+from pliant.hardware.force_torque.wrench import ToolLoad
 from pliant.hardware.robot import Array
 
 _UNIT = 1e-12
@@ -106,3 +107,29 @@ class RobotModel:
     def floating(self) -> dict[str, str]:
         """Everything that floats, by name: `base`, if there is one, and the free bodies."""
         return {**({} if self.base is None else {BASE: self.base}), **self.bodies}
+
+
+def tool_load(model: RobotModel, sensor: str) -> ToolLoad:
+    """Return what hangs on a force-torque sensor: mass and centre of all behind it, its joints at 0.
+
+    Args:
+        model: of the robot.
+        sensor: its name, of `model.force_torque`.
+
+    Raises:
+        UnknownNameError: no such sensor, or no such site.
+    """
+    if sensor not in model.force_torque:
+        raise unknown_name("force-torque sensor", sensor, model.force_torque, f"robot {model.name!r}")
+    compiled = model.spec.copy().compile()
+    sites = [compiled.site(k).name for k in range(compiled.nsite)]
+    if model.force_torque[sensor] not in sites:
+        raise unknown_name("site", model.force_torque[sensor], sites, f"the model of robot {model.name!r}")
+    data = mujoco.MjData(compiled)
+    mujoco.mj_kinematics(compiled, data)
+    mujoco.mj_comPos(compiled, data)
+    site = data.site(model.force_torque[sensor])
+    body = int(compiled.site_bodyid[site.id])
+    mass = float(compiled.body_subtreemass[body])
+    centre = site.xmat.reshape(3, 3).T @ (data.subtree_com[body] - site.xpos)
+    return ToolLoad(mass, centre.tolist() if mass > 0.0 else (0.0, 0.0, 0.0))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from pliant.errors import ConfigurationError, ShapeError, check_bounds, unknown_name
+from pliant.errors import ConfigurationError, check_bounds, check_numbers, unknown_name
 from pliant.hardware.robot import Channel
 from pliant.hardware.ur_arms import JOINTS, UrArm, ur_arm
 
@@ -38,7 +38,7 @@ class Payload:
 
     def __post_init__(self) -> None:
         check_bounds("payload: mass", self.mass, 0.0, 50.0, "kg")
-        object.__setattr__(self, "cog", _numbers("payload: cog", self.cog, 3, -2.0, 2.0))
+        object.__setattr__(self, "cog", check_numbers("payload: cog", self.cog, 3, -2.0, 2.0))
 
 
 @dataclass(frozen=True)
@@ -166,18 +166,20 @@ class URConfig:
         else:
             widest = [(-_REACH, _REACH)] * 3 + [(-2 * LARGEST_TURN, 2 * LARGEST_TURN)] * 3
             fastest = [1.0] * 3 + [3.0] * 3
-        low = _numbers("low", [ends[0] for ends in widest] if self.low is None else self.low, 6, -1e3, 1e3)
-        high = _numbers("high", [ends[1] for ends in widest] if self.high is None else self.high, 6, -1e3, 1e3)
+        low = check_numbers("low", [ends[0] for ends in widest] if self.low is None else self.low, 6, -1e3, 1e3)
+        high = check_numbers(
+            "high", [ends[1] for ends in widest] if self.high is None else self.high, 6, -1e3, 1e3
+        )
         if self.rest is None and self.mode == "tool":
             raise ConfigurationError("a tool's motion needs to know where it rests: rest: [x, y, z, rx, ry, rz].")
-        rest = _numbers("rest", (0.0,) * 6 if self.rest is None else self.rest, 6, -1e3, 1e3)
+        rest = check_numbers("rest", (0.0,) * 6 if self.rest is None else self.rest, 6, -1e3, 1e3)
         for name, a, b, at, (least, most) in zip(self.columns, low, high, rest, widest, strict=True):
             if not a < b:
                 raise ConfigurationError(f"{name}: low {a:g} is not below high {b:g}.")
             check_bounds(f"{name}: low", a, least, most)
             check_bounds(f"{name}: high", b, least, most)
             check_bounds(f"{name}: rest", at, a, b)
-        speed = _numbers("speed", fastest if self.speed is None else self.speed, 6, 1e-3, 20.0)
+        speed = check_numbers("speed", fastest if self.speed is None else self.speed, 6, 1e-3, 20.0)
         for name, value, most in zip(self.columns, speed, fastest, strict=True):
             check_bounds(f"{name}: speed", value, 1e-3, most if self.mode != "tool" else 20.0)
         for name, values in (("low", low), ("high", high), ("rest", rest), ("speed", speed)):
@@ -190,12 +192,12 @@ class URConfig:
         check_bounds("gain", self.gain, *GAIN)
         check_bounds("first_step", self.first_step, 0.0, math.pi, "rad")
         for name, low, high in (("viscous", 0.0, 1.0), ("coulomb", 0.0, 1.0), ("damping", 0.0, 1e3)):
-            object.__setattr__(self, name, _numbers(name, getattr(self, name), 6, low, high))
+            object.__setattr__(self, name, check_numbers(name, getattr(self, name), 6, low, high))
         if self.torque_constants is not None:
-            constants = _numbers("torque_constants", self.torque_constants, 6, 0.01, 1e3)
+            constants = check_numbers("torque_constants", self.torque_constants, 6, 0.01, 1e3)
             object.__setattr__(self, "torque_constants", constants)
         if self.tcp is not None:
-            object.__setattr__(self, "tcp", _numbers("tcp", self.tcp, 6, -7.0, 7.0))
+            object.__setattr__(self, "tcp", check_numbers("tcp", self.tcp, 6, -7.0, 7.0))
 
     @property
     def arm(self) -> UrArm:
@@ -226,10 +228,3 @@ class URConfig:
         if self.mode == "tool":
             return ("m",) * 3 + ("rad",) * 3
         return ({"position": "rad", "velocity": "rad/s", "torque": "N·m"}[self.mode],) * 6
-
-
-def _numbers(what: str, given: Any, count: int, low: float, high: float) -> tuple[float, ...]:
-    """Return that many numbers, or raise `ShapeError` or `OutOfBoundsError`."""
-    if isinstance(given, str | Mapping) or not hasattr(given, "__len__") or len(given) != count:
-        raise ShapeError(f"{what} is {given!r}; {count} numbers are needed.")
-    return tuple(check_bounds(f"{what}[{k}]", value, low, high) for k, value in enumerate(given))

@@ -6,8 +6,9 @@ Every error says what was wrong, where, what was expected, and the valid choices
 import difflib
 import importlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import ModuleType
+from typing import Any
 
 
 class PliantError(Exception):
@@ -87,6 +88,13 @@ def check_count(what: str, value: int, low: int, high: int) -> int:
     if isinstance(value, bool) or number != int(number):
         raise OutOfBoundsError(f"{what} is {value!r}; a whole number in [{low}, {high}] is needed.")
     return int(number)
+
+
+def check_numbers(what: str, given: Any, count: int, low: float, high: float, unit: str = "") -> tuple[float, ...]:
+    """Return that many numbers in [low, high]; raise `ShapeError` or `OutOfBoundsError`, naming a bad one."""
+    if isinstance(given, str | Mapping) or not hasattr(given, "__len__") or len(given) != count:
+        raise ShapeError(f"{what} is {given!r}; {count} numbers are needed.")
+    return tuple(check_bounds(f"{what}[{k}]", value, low, high, unit) for k, value in enumerate(given))
 
 
 def require_extra(module: str, extra: str, purpose: str) -> ModuleType:

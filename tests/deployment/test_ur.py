@@ -17,6 +17,7 @@ from pliant.envs.emulated_ur import EmulatedUR
 from pliant.errors import ConfigurationError, UnknownNameError
 from pliant.hardware.recording import read_recording
 from pliant.hardware.ur.robot import URRobot
+from pliant.hardware.wrapper import unwrapped
 
 pytest.importorskip("rtde_control", reason="ur-rtde is the other end of the wire")
 pytest.importorskip("mcap", reason="deployments are recorded")
@@ -89,8 +90,8 @@ def test_ctrl_c_walks_the_arm_home(tmp_path):
 
 
 def test_one_word_chooses_the_machine():
-    assert isinstance(machine(configured("robot=ur10e", "hardware=emulated")), EmulatedUR)
-    real = machine(configured("robot=ur5e", "hardware=real", "host=192.168.1.10", "robot.period=0.01"))
+    assert isinstance(unwrapped(machine(configured("robot=ur10e", "hardware=emulated"))), EmulatedUR)
+    real = unwrapped(machine(configured("robot=ur5e", "hardware=real", "host=192.168.1.10", "robot.period=0.01")))
     assert isinstance(real, URRobot)
     assert (real.config.host, real.config.model, real.config.steps) == ("192.168.1.10", "ur5e", 5)
     assert real.info.rest.tolist() == pytest.approx(HOME, abs=1e-4)

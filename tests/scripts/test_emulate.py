@@ -4,8 +4,12 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
+
+from pliant.envs.emulators.control import request
+from pliant.hardware.force_torque.net_ft import NetFT
 
 sdk = pytest.importorskip("dynamixel_sdk")
 
@@ -51,6 +55,8 @@ def test_the_vendors_own_tool_connects_and_ctrl_c_cleans_up(emulator, tmp_path):
         (["emulate", "ur", "robot=arm2"], "none that a controller of Universal Robots drives"),
         (["emulate", "ur", "host=8.8.8.8"], "loopback address"),
         (["emulate", "ur", "gap.frction=1"], "Did you mean 'friction'"),
+        (["emulate", "net_ft", "host=8.8.8.8"], "loopback address"),
+        (["emulate", "net_ft", "rate=0"], "rate of the box"),
     ],
 )
 def test_a_wrong_argument_is_explained(pliant, arguments, message):
@@ -92,3 +98,32 @@ def test_a_controller_is_served_until_ctrl_c(tmp_path):
         process.kill()
         process.communicate()
     assert {entry.name for entry in (tmp_path / "here").iterdir()} == {"cycles", "commands"}
+
+
+def test_a_force_torque_sensor_is_served_until_ctrl_c(tmp_path):
+    ports = []
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+        with socket.socket(socket.AF_INET, kind) as free:
+            free.bind(("127.0.0.1", 0))
+            ports.append(free.getsockname()[1])
+    command = [
+        *(sys.executable, "-m", "pliant.scripts.main", "emulate", "net_ft", f"port={ports[0]}"),
+        *(f"page_port={ports[1]}", "wrench=[0,0,12,0,0,0]", "noise=[0,0]", "folder=here"),
+    ]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert any(f"Net F/T at 127.0.0.1:{ports[0]}" in line for line in process.stdout)
+        sensor = NetFT("127.0.0.1", port=ports[0], page_port=ports[1], stale=30.0)
+        with sensor:
+            assert sensor.newest().wrench[2] == pytest.approx(12.0)
+            assert request(tmp_path / "here" / "box", "push", wrench=[0, 0, 5, 0, 0, 0]) is None
+            end = time.monotonic() + 30.0
+            while abs(sensor.newest().wrench[2] - 5.0) > 1e-6:
+                assert time.monotonic() < end
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=900)
+        assert process.returncode == 0, errors
+    finally:
+        process.kill()
+        process.communicate()
+    assert list((tmp_path / "here").iterdir()) == []

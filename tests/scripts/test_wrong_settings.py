@@ -42,6 +42,7 @@ VERBS = {
     ],
     "emulate": [[]],
     "emulate_ur": [[]],
+    "emulate_net_ft": [[]],
     "identify": [["recordings=here"]],
     "export": [["policy=here.onnx"]],
     "view": [["viewer=offscreen"], ["viewer=web", "experiment=step"], ["viewer=offscreen", "trajectory=sine"]],
@@ -59,6 +60,7 @@ HEAVY = {
     "deploy": ("pliant.deployment.deployment.Deployment.run",),
     "emulate": ("pliant.scripts.emulate.Emulator",),
     "emulate_ur": ("pliant.scripts.emulate._serve",),
+    "emulate_net_ft": ("pliant.scripts.emulate._serve",),
     "identify": ("pliant.scripts.identify.identify",),
     "export": ("pliant.scripts.export.OnnxPolicy.load",),
     "view": ("pliant.scripts.view.film_motion", "pliant.scripts.view.open_web_screen"),
@@ -129,7 +131,8 @@ def attempt(files, tmp_path, monkeypatch):
         for place in HEAVY[verb]:
             monkeypatch.setattr(place, begin)
         module = importlib.import_module(f"pliant.scripts.{verb.partition('_')[0]}")
-        job = module.ur_job if verb == "emulate_ur" else module.job
+        jobs = {"emulate_ur": "ur_job", "emulate_net_ft": "net_ft_job"}
+        job = getattr(module, jobs.get(verb, "job"))
         if verb == "identify":
             made = [SimpleNamespace(servo="XL330", p_gain=float(k)) for k in range(2)]
             monkeypatch.setattr(module, "load_recordings", lambda folder: made)

@@ -5,14 +5,13 @@ cycle, the packages go out. In lock step the packages go out at the same pace, b
 commands that move it, so that no client ever takes the connection for dead.
 """
 
-import ipaddress
 import os
 import select
 import socket
 import time
 from pathlib import Path
 
-from pliant.envs.emulators.control import ControlServer, control_path
+from pliant.envs.emulators.control import ControlServer, check_loopback, control_path
 from pliant.envs.emulators.ur.controller import Controller
 from pliant.envs.emulators.ur.dashboard import DASHBOARD_PORT, GREETING, Dashboard
 from pliant.envs.emulators.ur.desk import Desk
@@ -22,7 +21,6 @@ from pliant.envs.emulators.ur.rtde import RtdeServer
 from pliant.envs.emulators.ur.script import take_scripts
 from pliant.envs.emulators.ur.settings import ControllerSettings
 from pliant.envs.emulators.ur.variables import Number, Recipe
-from pliant.errors import ConfigurationError
 
 SCRIPT_PORT = 30003
 SOCKET = "controller"
@@ -46,7 +44,7 @@ class UrEmulator:
     """
 
     def __init__(self, settings: ControllerSettings, host: str, folder: Path) -> None:
-        _check_host(host)
+        check_loopback(host)
         self.controller = Controller(settings, folder)
         self.faults = Faults(self)
         self._lock_step = settings.pace == "lock_step"
@@ -167,13 +165,3 @@ class UrEmulator:
         moving = controller.integer(0) in MOVING and controller.command_register in recipe.names
         if self._lock_step and moving and controller.program is not None:
             self.step(controller.settings.cycles_per_command)
-
-
-def _check_host(host: str) -> None:
-    """Whoever reaches the ports commands the arm, so only this computer may."""
-    try:
-        if ipaddress.IPv4Address(host).is_loopback:
-            return
-    except ValueError:
-        pass
-    raise ConfigurationError(f"host is {host!r}; a loopback address is needed, such as 127.0.0.2.")

@@ -19,6 +19,7 @@ from pliant.hardware.recording import Recorder, Timing
 from pliant.hardware.robot import Array, State
 from pliant.hardware.safety import SafeRobot
 from pliant.hardware.ur.robot import URRobot
+from pliant.hardware.wrapper import unwrapped
 
 _REFRESH = 0.2
 """Time between two looks at a run, s."""
@@ -104,7 +105,7 @@ def stand(robot: SafeRobot, command: Array | None, seconds: float, recorder: Rec
 
 def timing(robot: SafeRobot) -> Timing:
     """Return what went wrong on a machine since it was connected."""
-    driver = robot.robot
+    driver = unwrapped(robot.robot)
     if isinstance(driver, DynamixelRobot):
         return Timing(driver.overruns, robot.report.missed_reads, driver.counters.retries)
     if isinstance(driver, URRobot):

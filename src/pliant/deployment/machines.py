@@ -6,6 +6,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from pliant.conf.build import build
+from pliant.deployment.force_torque import with_force_torque
 from pliant.deployment.ur_machine import emulated, real_ur
 from pliant.envs.description import RobotDescription, described
 from pliant.envs.emulated_robot import EmulatedRobot
@@ -16,7 +17,7 @@ from pliant.hardware.robot import Robot, RobotInfo
 
 Maker = Callable[[RobotDescription, DictConfig], Robot]
 
-_DYNAMIXEL = ("bus", "model", "servos", "encoders")
+_DYNAMIXEL = ("bus", "model", "servos", "encoders", "force_torque")
 """Entries of a machine that are not those of a `DynamixelConfig`."""
 
 
@@ -34,7 +35,9 @@ def machine(config: DictConfig) -> Robot:
     if kind not in _KINDS:
         raise unknown_name("kind of hardware", kind, _KINDS, "hardware.kind")
     description = described(config.robot)
-    return description.simulated() if kind == "simulated" else _maker(description, kind)(description, config)
+    if kind == "simulated":
+        return description.simulated()
+    return with_force_torque(_maker(description, kind)(description, config), description)
 
 
 def _maker(description: RobotDescription, kind: str) -> Maker:

@@ -36,7 +36,8 @@ def ur_config(description: RobotDescription, host: str) -> URConfig:
         ConfigurationError: the robot's commands are not those of the mode, or an entry does not exist.
     """
     info = description.simulated().info
-    settings = {key: value for key, value in dict(description.machine or {}).items() if key != "controller"}
+    machine = dict(description.machine or {})
+    settings = {key: value for key, value in machine.items() if key not in ("controller", "force_torque")}
     where = f"the machine of robot {info.name!r}"
     mode = settings.setdefault("mode", "position")
     wanted = [f"{joint}/{mode}" for joint in info.joints]

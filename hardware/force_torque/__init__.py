@@ -1,0 +1,1 @@
+"""Wrist force-torque sensors: reading, conditioning, and the tool that hangs on one."""
