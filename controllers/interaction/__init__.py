@@ -1,0 +1,73 @@
+"""Control of the interaction of a tool with its surroundings: force laws, frames, motions, and the controller."""
+
+from pliant.controllers.interaction.controller import InteractionController
+from pliant.controllers.interaction.execution import Conditioning, Event, Feedback, Mode, Watch
+from pliant.controllers.interaction.frames import ArmFrames, Frame, twist_in, wrench_in
+from pliant.controllers.interaction.goals import (
+    Approach,
+    CartesianTrajectory,
+    DesiredWrench,
+    Goal,
+    JointSetpoint,
+    NewGains,
+    Tare,
+    Wait,
+)
+from pliant.controllers.interaction.laws import (
+    Admittance,
+    AdmittanceGains,
+    DirectForce,
+    DirectForceGains,
+    ExplicitAdmittance,
+    Law,
+    LawLimits,
+    law_of,
+)
+from pliant.controllers.interaction.motion import CartesianMotion, CartesianPath
+from pliant.controllers.interaction.planning import Arm
+from pliant.controllers.interaction.stability import (
+    Contact,
+    LowPass,
+    Verdict,
+    check_stability,
+    suggested_gains,
+    verdicts,
+)
+
+__all__ = [
+    "Admittance",
+    "AdmittanceGains",
+    "Approach",
+    "Arm",
+    "ArmFrames",
+    "CartesianMotion",
+    "CartesianPath",
+    "CartesianTrajectory",
+    "Conditioning",
+    "Contact",
+    "DesiredWrench",
+    "DirectForce",
+    "DirectForceGains",
+    "Event",
+    "ExplicitAdmittance",
+    "Feedback",
+    "Frame",
+    "Goal",
+    "InteractionController",
+    "JointSetpoint",
+    "Law",
+    "LawLimits",
+    "LowPass",
+    "Mode",
+    "NewGains",
+    "Tare",
+    "Verdict",
+    "Wait",
+    "Watch",
+    "check_stability",
+    "law_of",
+    "suggested_gains",
+    "twist_in",
+    "verdicts",
+    "wrench_in",
+]
