@@ -116,7 +116,7 @@ def describe(robot: Any) -> RobotDescription:
         return _from_settings(file_settings(robot))
     if robot not in robot_names():
         raise unknown_name("robot", robot, [*robot_names(), "a file: ./robot.yaml"])
-    return _from_settings(_ours(str(robot)))
+    return _from_settings(robot_settings(str(robot)))
 
 
 def described(node: Any) -> RobotDescription:
@@ -183,8 +183,8 @@ def _folder() -> Any:
     return files("pliant.conf") / "robot"
 
 
-def _ours(name: str) -> dict[str, Any]:
-    """Settings of one of our robots, resolved as in a composed configuration."""
+def robot_settings(name: str) -> dict[str, Any]:
+    """Return what the file of one of `robot_names` says, resolved as in a composed configuration."""
     from omegaconf import DictConfig, OmegaConf
 
     own = OmegaConf.create((_folder() / f"{name}.yaml").read_text())
