@@ -1,8 +1,10 @@
 """What stands around a robot: boxes, cylinders and spheres, fixed, or held by a spring along one axis.
 
-A thing has priority over whatever touches it: its own friction and its own contact hold, not the robot's. Contact
-as MuJoCo has it (`solref`, `solimp`) is soft by the masses that meet, so the same numbers are another stiffness on
-another robot: for a known one let a spring hold the thing. With contact and spring in series, 1/K = 1/k + 1/K_c.
+A thing has priority over whatever touches it: its own friction and contact hold, not the robot's. Contact as
+MuJoCo has it (`solref`, `solimp`) is soft by the masses that meet, K_c ≈ m·d/((1 − d)·(d·T·ζ)²), with 1/m the sum of
+their inverse masses and the impedance d, and with pyramidal cones 2/μ² times that: the same numbers are another
+stiffness on another robot. For a known one let a spring hold the thing: with contact and spring in series,
+1/K = 1/k + 1/K_c, and the light thing, not the robot, decides on K_c.
 """
 
 import math
@@ -50,8 +52,9 @@ class Thing:
     """Rotation vector, rad."""
     friction: float = 0.5
     """Coefficient of sliding friction."""
-    solref: Sequence[float] = (0.02, 1.0)
-    """Contact: time constant, s, and damping ratio; or −stiffness and −damping per unit of mass, 1/s² and 1/s."""
+    solref: Sequence[float] | None = None
+    """Contact: time constant T, s, and damping ratio ζ; or −stiffness and −damping per unit of mass, 1/s² and 1/s.
+    None: 0.02 and 1, or 0.004 and 1 of a thing that a spring holds."""
     solimp: Sequence[float] = (0.9, 0.95, 0.001, 0.5, 2.0)
     """Contact: how impedance grows with depth, as MuJoCo has it."""
     stiffness: float | None = None
@@ -66,7 +69,7 @@ class Thing:
         finite_array("position", self.position, (3,))
         finite_array("rotation", self.rotation, (3,))
         check_bounds("friction", self.friction, 0.0, 10.0)
-        first, second = finite_array("solref", self.solref, (2,)).tolist()
+        first, second = finite_array("solref", self.contact, (2,)).tolist()
         if (first > 0.0) != (second > 0.0) or first == 0.0 or second == 0.0:
             raise OutOfBoundsError(
                 f"solref is [{first:g}, {second:g}]; both above 0 (time constant, damping ratio), or both below "
@@ -85,6 +88,13 @@ class Thing:
             if self.stiffness is None:
                 raise ConfigurationError("damping is of a spring that holds a thing: give its stiffness too.")
             check_bounds("damping", self.damping, 0.0, 1e7, "N·s/m")
+
+    @property
+    def contact(self) -> Sequence[float]:
+        """Its `solref`."""
+        if self.solref is not None:
+            return self.solref
+        return (0.02, 1.0) if self.stiffness is None else (0.004, 1.0)
 
     def size(self) -> tuple[str, list[float]]:
         """Return its shape, and its size as MuJoCo has it: half of the edges; radius and half of the length."""
@@ -112,7 +122,7 @@ def with_surroundings(robot: RobotModel, surroundings: Mapping[str, Any] | None)
 
     Args:
         robot: is not changed.
-        surroundings: things by name: `Thing`s, or their entries; None in place of one: it is not there.
+        surroundings: things by name: `Thing`s, or their entries.
 
     Raises:
         ConfigurationError: a name that something in the model has; a spring that the model's time step does not
@@ -125,11 +135,10 @@ def with_surroundings(robot: RobotModel, surroundings: Mapping[str, Any] | None)
         raise ConfigurationError(
             f"surroundings are {surroundings!r}; things by name are needed: {{wall: {{box: [1, 0.1, 0.5]}}}}."
         )
-    things = {name: entry for name, entry in surroundings.items() if entry is not None}
     spec = robot.spec.copy()
     held: list[str] = []
     taken = {part.name for part in (*spec.bodies, *spec.joints, *spec.geoms) if part.name}
-    for name, entry in things.items():
+    for name, entry in surroundings.items():
         if not isinstance(name, str) or not name:
             raise ConfigurationError(f"surroundings: {name!r} is no name.")
         if name in taken:
@@ -142,7 +151,7 @@ def with_surroundings(robot: RobotModel, surroundings: Mapping[str, Any] | None)
             _check_step(spec, name, thing)
             held.append(name)
     for k, name in enumerate(held):  # which would be pushed by what they stand in
-        others = ["world", *(other for other in things if other != name and other not in held[:k])]
+        others = ["world", *(other for other in surroundings if other != name and other not in held[:k])]
         for other in others:
             spec.add_exclude(bodyname1=name, bodyname2=other)
     return replace(robot, spec=spec)
@@ -181,7 +190,7 @@ def _add(spec: mujoco.MjSpec, name: str, thing: Thing) -> None:
         condim=3,
         priority=1,
         friction=[thing.friction, 0.005, 0.0001],
-        solref=list(thing.solref),
+        solref=list(thing.contact),
         solimp=list(thing.solimp),
         margin=0.0,
         gap=0.0,

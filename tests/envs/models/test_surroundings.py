@@ -71,7 +71,7 @@ def test_nothing_of_a_models_defaults_leaks_in(finger):
     model = compile_model(with_surroundings(finger, {"plate": {**TABLE, "stiffness": 1e4, "mass": 0.8}}).spec)
     geom, joint = model.geom("plate"), model.joint("plate")
     assert (geom.friction[0], geom.condim[0], geom.margin[0], geom.gap[0]) == (0.5, 3, 0.0, 0.0)
-    np.testing.assert_allclose(geom.solref, [0.02, 1.0])
+    np.testing.assert_allclose(geom.solref, [0.004, 1.0])
     np.testing.assert_allclose(geom.solimp, [0.9, 0.95, 0.001, 0.5, 2.0])
     assert model.body("plate").mass[0] == pytest.approx(0.8)
     assert joint.stiffness[0] == 1e4
