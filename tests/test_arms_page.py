@@ -23,6 +23,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_run(folder, verb, pliant):
     lines = [line for block in blocks(PAGE, "sh") for line in block.splitlines()]
     assert len(lines) == 12

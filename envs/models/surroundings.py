@@ -1,10 +1,10 @@
 """What stands around a robot: boxes, cylinders and spheres, fixed, or held by a spring along one axis.
 
 A thing has priority over whatever touches it: its own friction and contact hold, not the robot's. Contact as
-MuJoCo has it (`solref`, `solimp`) is soft by the masses that meet, K_c ≈ m·d/((1 − d)·(d·T·ζ)²), with 1/m the sum of
-their inverse masses and the impedance d, and with pyramidal cones 2/μ² times that: the same numbers are another
-stiffness on another robot. For a known one let a spring hold the thing: with contact and spring in series,
-1/K = 1/k + 1/K_c, and the light thing, not the robot, decides on K_c.
+MuJoCo has it (`solref`, `solimp`) is soft by the masses that meet, K_c ≈ m·d/((1 − d)·(d·T·ζ)²), where d is the
+impedance and 1/m the sum of their inverse masses, and with pyramidal cones 2/μ² times that: the same numbers are
+another stiffness on another robot. For a known one let a spring hold the thing: with contact and spring in
+series, 1/K = 1/k + 1/K_c, and the light thing, not the robot, decides on K_c.
 """
 
 import math
