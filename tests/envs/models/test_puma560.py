@@ -127,10 +127,11 @@ def test_robots_on_its_plate_side_by_side_are_single_ones_to_the_last_bit():
     several = gymnasium.make_vec("pliant/Robot-v0", num_envs=2, **options)
     (alone, _), (together, _) = single.reset(seed=3), several.reset(seed=[3, 4])
     np.testing.assert_array_equal(together[0], alone)
-    action = np.full(single.action_space.shape, 0.01, np.float32)
+    info = single.unwrapped.robot.info
+    action = (2.0 * (info.rest - info.low) / (info.high - info.low) - 1.0).astype(np.float32)
     for _ in range(20):
         alone = single.step(action)
-        together = several.step(np.stack([action, -action]))
+        together = several.step(np.stack([action, 0.99 * action]))
         np.testing.assert_array_equal(together[0][0], alone[0])
         if alone[2] or alone[3]:
             break
