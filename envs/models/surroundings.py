@@ -26,6 +26,19 @@ _KINDS = {
     "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
     "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
 }
+_BOUNDS = {
+    "friction": (0.0, 10.0, ""),
+    "stiffness": (1.0, 1e9, "N/m"),
+    "damping": (0.0, 1e7, "N·s/m"),
+    "mass": (1e-4, 1e4, "kg"),
+}
+_IMPEDANCE = (
+    ("lowest impedance", 1e-4, 0.9999),
+    ("highest impedance", 1e-4, 0.9999),
+    ("width", 1e-6, 1.0),
+    ("midpoint", 1e-4, 0.9999),
+    ("power", 1.0, 100.0),
+)
 _COLOUR = (0.52, 0.56, 0.60, 1.0)
 _HELD_COLOUR = (0.42, 0.58, 0.50, 1.0)
 _DISCRETE = int(mujoco.mjtIntegrator.mjINT_DISCRETE)
@@ -66,28 +79,22 @@ class Thing:
 
     def __post_init__(self) -> None:
         self.size()
-        finite_array("position", self.position, (3,))
-        finite_array("rotation", self.rotation, (3,))
-        check_bounds("friction", self.friction, 0.0, 10.0)
-        first, second = finite_array("solref", self.contact, (2,)).tolist()
+        for name, shape in (("position", 3), ("rotation", 3), ("solref", 2), ("solimp", 5)):
+            values = self.contact if name == "solref" else getattr(self, name)
+            object.__setattr__(self, name, tuple(finite_array(name, values, (shape,)).tolist()))
+        for name, (low, high, unit) in _BOUNDS.items():
+            if getattr(self, name) is not None:  # text such as 5e4, which YAML takes for no number, becomes one
+                object.__setattr__(self, name, check_bounds(name, getattr(self, name), low, high, unit))
+        first, second = self.contact
         if (first > 0.0) != (second > 0.0) or first == 0.0 or second == 0.0:
             raise OutOfBoundsError(
                 f"solref is [{first:g}, {second:g}]; both above 0 (time constant, damping ratio), or both below "
                 "(−stiffness, −damping)."
             )
-        low, high, width, middle, power = finite_array("solimp", self.solimp, (5,)).tolist()
-        for name, value, most in (("lowest impedance", low, 0.9999), ("highest impedance", high, 0.9999)):
-            check_bounds(f"solimp: {name}", value, 1e-4, most)
-        check_bounds("solimp: width", width, 1e-6, 1.0, "m")
-        check_bounds("solimp: midpoint", middle, 1e-4, 0.9999)
-        check_bounds("solimp: power", power, 1.0, 100.0)
-        check_bounds("mass", self.mass, 1e-4, 1e4, "kg")
-        if self.stiffness is not None:
-            check_bounds("stiffness", self.stiffness, 1.0, 1e9, "N/m")
-        if self.damping is not None:
-            if self.stiffness is None:
-                raise ConfigurationError("damping is of a spring that holds a thing: give its stiffness too.")
-            check_bounds("damping", self.damping, 0.0, 1e7, "N·s/m")
+        for (what, low, high), value in zip(_IMPEDANCE, self.solimp, strict=True):
+            check_bounds(f"solimp: {what}", value, low, high)
+        if self.damping is not None and self.stiffness is None:
+            raise ConfigurationError("damping is of a spring that holds a thing: give its stiffness too.")
 
     @property
     def contact(self) -> Sequence[float]:
