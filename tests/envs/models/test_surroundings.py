@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from pliant.actuators import compile_model, load_model, save_model
 from pliant.envs import Randomisation, SimulatedRobot, describe
+from pliant.envs.explanation import explain
 from pliant.envs.models.own_robot import own_robot
 from pliant.envs.models.surroundings import Thing, with_surroundings
 from pliant.envs.randomisation import Uniform
@@ -154,6 +155,7 @@ def test_ours_users_own_and_scenes_say_it_alike(tmp_path):
 def test_a_saved_model_and_robots_that_are_drawn_have_it_too(tmp_path):
     plate = {"box": [0.3, 0.3, 0.02], "position": [0.0, 0.0, 0.05], "stiffness": 3e4, "damping": 7.0}
     robot = with_surroundings(describe("arm2").model, {"plate": plate})
+    assert explain(describe(robot)).mass == pytest.approx(explain(describe("arm2")).mass)
     save_model(robot.spec, tmp_path / "arm.xml")
     model = load_model(tmp_path / "arm.xml")
     assert (model.joint("plate").stiffness[0], model.joint("plate").damping[0]) == (3e4, 7.0)
