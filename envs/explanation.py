@@ -16,6 +16,7 @@ from pliant.actuators import stability_margin
 from pliant.envs.description import RobotDescription
 from pliant.envs.models.own_robot import own_robot
 from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.simulation.parameters import links
 from pliant.envs.simulation.signals import offers
 from pliant.envs.simulation.simulated_robot import SimulatedRobot
 from pliant.errors import ConfigurationError
@@ -57,7 +58,7 @@ class RobotFacts:
     robot: SimulatedRobot
     joints: tuple[JointFacts, ...]
     mass: float
-    """Of everything that moves, kg."""
+    """Of all that its joints and base move, kg."""
     timestep: float
     """s."""
     largest_step: float
@@ -89,12 +90,11 @@ def explain(description: RobotDescription) -> RobotFacts:
         stiffest = 4.0 * float(inertia[dof]) / step**2
         facts.append(JointFacts(name, kind, low, high, drive, float(inertia[dof]), float(load[dof]), stiffest))
     margin = stability_margin(model, [(j.name, j.description, j.joint) for j in compliant])
-    moving = model.body_mass[model.body_weldid != 0]
     return RobotFacts(
         description=description,
         robot=robot,
         joints=tuple(facts),
-        mass=float(moving.sum()),
+        mass=float(model.body_mass[links(model, description.model)].sum()),
         timestep=step,
         largest_step=math.inf if margin is None else margin.largest_step,
         slowest_joint="" if margin is None else margin.joint,

@@ -1,8 +1,10 @@
 """What stands around a robot: boxes, cylinders and spheres, fixed, or held by a spring along one axis.
 
-A thing has priority over whatever touches it: its own friction and its own contact hold, not the robot's. Contact
-as MuJoCo has it (`solref`, `solimp`) is soft by the masses that meet, so the same numbers are another stiffness on
-another robot: for a known one let a spring hold the thing. With contact and spring in series, 1/K = 1/k + 1/K_c.
+A thing has priority over whatever touches it: its own friction and contact hold, not the robot's. Contact as
+MuJoCo has it (`solref`, `solimp`) is soft by the masses that meet, K_c ≈ m·d/((1 − d)·(d·T·ζ)²), where d is the
+impedance and 1/m the sum of their inverse masses, and with pyramidal cones 2/μ² times that: the same numbers are
+another stiffness on another robot. For a known one let a spring hold the thing: with contact and spring in
+series, 1/K = 1/k + 1/K_c, and the light thing, not the robot, decides on K_c.
 """
 
 import math
@@ -24,6 +26,19 @@ _KINDS = {
     "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
     "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
 }
+_BOUNDS = {
+    "friction": (0.0, 10.0, ""),
+    "stiffness": (1.0, 1e9, "N/m"),
+    "damping": (0.0, 1e7, "N·s/m"),
+    "mass": (1e-4, 1e4, "kg"),
+}
+_IMPEDANCE = (
+    ("lowest impedance", 1e-4, 0.9999),
+    ("highest impedance", 1e-4, 0.9999),
+    ("width", 1e-6, 1.0),
+    ("midpoint", 1e-4, 0.9999),
+    ("power", 1.0, 100.0),
+)
 _COLOUR = (0.52, 0.56, 0.60, 1.0)
 _HELD_COLOUR = (0.42, 0.58, 0.50, 1.0)
 _DISCRETE = int(mujoco.mjtIntegrator.mjINT_DISCRETE)
@@ -50,8 +65,9 @@ class Thing:
     """Rotation vector, rad."""
     friction: float = 0.5
     """Coefficient of sliding friction."""
-    solref: Sequence[float] = (0.02, 1.0)
-    """Contact: time constant, s, and damping ratio; or −stiffness and −damping per unit of mass, 1/s² and 1/s."""
+    solref: Sequence[float] | None = None
+    """Contact: time constant T, s, and damping ratio ζ; or −stiffness and −damping per unit of mass, 1/s² and 1/s.
+    None: 0.02 and 1, or 0.004 and 1 of a thing that a spring holds."""
     solimp: Sequence[float] = (0.9, 0.95, 0.001, 0.5, 2.0)
     """Contact: how impedance grows with depth, as MuJoCo has it."""
     stiffness: float | None = None
@@ -63,28 +79,29 @@ class Thing:
 
     def __post_init__(self) -> None:
         self.size()
-        finite_array("position", self.position, (3,))
-        finite_array("rotation", self.rotation, (3,))
-        check_bounds("friction", self.friction, 0.0, 10.0)
-        first, second = finite_array("solref", self.solref, (2,)).tolist()
+        for name, shape in (("position", 3), ("rotation", 3), ("solref", 2), ("solimp", 5)):
+            values = self.contact if name == "solref" else getattr(self, name)
+            object.__setattr__(self, name, tuple(finite_array(name, values, (shape,)).tolist()))
+        for name, (low, high, unit) in _BOUNDS.items():
+            if getattr(self, name) is not None:  # text such as 5e4, which YAML takes for no number, becomes one
+                object.__setattr__(self, name, check_bounds(name, getattr(self, name), low, high, unit))
+        first, second = self.contact
         if (first > 0.0) != (second > 0.0) or first == 0.0 or second == 0.0:
             raise OutOfBoundsError(
                 f"solref is [{first:g}, {second:g}]; both above 0 (time constant, damping ratio), or both below "
                 "(−stiffness, −damping)."
             )
-        low, high, width, middle, power = finite_array("solimp", self.solimp, (5,)).tolist()
-        for name, value, most in (("lowest impedance", low, 0.9999), ("highest impedance", high, 0.9999)):
-            check_bounds(f"solimp: {name}", value, 1e-4, most)
-        check_bounds("solimp: width", width, 1e-6, 1.0, "m")
-        check_bounds("solimp: midpoint", middle, 1e-4, 0.9999)
-        check_bounds("solimp: power", power, 1.0, 100.0)
-        check_bounds("mass", self.mass, 1e-4, 1e4, "kg")
-        if self.stiffness is not None:
-            check_bounds("stiffness", self.stiffness, 1.0, 1e9, "N/m")
-        if self.damping is not None:
-            if self.stiffness is None:
-                raise ConfigurationError("damping is of a spring that holds a thing: give its stiffness too.")
-            check_bounds("damping", self.damping, 0.0, 1e7, "N·s/m")
+        for (what, low, high), value in zip(_IMPEDANCE, self.solimp, strict=True):
+            check_bounds(f"solimp: {what}", value, low, high)
+        if self.damping is not None and self.stiffness is None:
+            raise ConfigurationError("damping is of a spring that holds a thing: give its stiffness too.")
+
+    @property
+    def contact(self) -> Sequence[float]:
+        """Its `solref`."""
+        if self.solref is not None:
+            return self.solref
+        return (0.02, 1.0) if self.stiffness is None else (0.004, 1.0)
 
     def size(self) -> tuple[str, list[float]]:
         """Return its shape, and its size as MuJoCo has it: half of the edges; radius and half of the length."""
@@ -112,7 +129,7 @@ def with_surroundings(robot: RobotModel, surroundings: Mapping[str, Any] | None)
 
     Args:
         robot: is not changed.
-        surroundings: things by name: `Thing`s, or their entries; None in place of one: it is not there.
+        surroundings: things by name: `Thing`s, or their entries.
 
     Raises:
         ConfigurationError: a name that something in the model has; a spring that the model's time step does not
@@ -125,11 +142,10 @@ def with_surroundings(robot: RobotModel, surroundings: Mapping[str, Any] | None)
         raise ConfigurationError(
             f"surroundings are {surroundings!r}; things by name are needed: {{wall: {{box: [1, 0.1, 0.5]}}}}."
         )
-    things = {name: entry for name, entry in surroundings.items() if entry is not None}
     spec = robot.spec.copy()
     held: list[str] = []
     taken = {part.name for part in (*spec.bodies, *spec.joints, *spec.geoms) if part.name}
-    for name, entry in things.items():
+    for name, entry in surroundings.items():
         if not isinstance(name, str) or not name:
             raise ConfigurationError(f"surroundings: {name!r} is no name.")
         if name in taken:
@@ -142,7 +158,7 @@ def with_surroundings(robot: RobotModel, surroundings: Mapping[str, Any] | None)
             _check_step(spec, name, thing)
             held.append(name)
     for k, name in enumerate(held):  # which would be pushed by what they stand in
-        others = ["world", *(other for other in things if other != name and other not in held[:k])]
+        others = ["world", *(other for other in surroundings if other != name and other not in held[:k])]
         for other in others:
             spec.add_exclude(bodyname1=name, bodyname2=other)
     return replace(robot, spec=spec)
@@ -181,7 +197,7 @@ def _add(spec: mujoco.MjSpec, name: str, thing: Thing) -> None:
         condim=3,
         priority=1,
         friction=[thing.friction, 0.005, 0.0001],
-        solref=list(thing.solref),
+        solref=list(thing.contact),
         solimp=list(thing.solimp),
         margin=0.0,
         gap=0.0,

@@ -39,7 +39,7 @@ def robot_parameters(
             for name, found in native.items()
             for k, actuator in enumerate(found)
         },
-        "bodies": {_name(model, body): _body(model, body) for body in _links(model, robot)},
+        "bodies": {_name(model, body): _body(model, body) for body in links(model, robot)},
         **({"varied": factors} if (factors := dict(_varied(varied))) else {}),
     }
 
@@ -71,8 +71,8 @@ def _actuator(model: mujoco.MjModel, actuator: int) -> dict[str, Any]:
     }
 
 
-def _links(model: mujoco.MjModel, robot: RobotModel) -> list[int]:
-    """Bodies that the robot's joints and base move; free things that lie about are not among them."""
+def links(model: mujoco.MjModel, robot: RobotModel) -> list[int]:
+    """Return the bodies that the robot's joints and base move; what lies or stands around is not among them."""
     roots = {int(model.body_rootid[int(model.jnt_bodyid[model.joint(name).id])]) for name in robot.joints}
     return [b for b in range(1, model.nbody) if int(model.body_rootid[b]) in roots and model.body_weldid[b] != 0]
 

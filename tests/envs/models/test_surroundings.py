@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from pliant.actuators import compile_model, load_model, save_model
 from pliant.envs import Randomisation, SimulatedRobot, describe
+from pliant.envs.explanation import explain
 from pliant.envs.models.own_robot import own_robot
 from pliant.envs.models.surroundings import Thing, with_surroundings
 from pliant.envs.randomisation import Uniform
@@ -71,7 +72,7 @@ def test_nothing_of_a_models_defaults_leaks_in(finger):
     model = compile_model(with_surroundings(finger, {"plate": {**TABLE, "stiffness": 1e4, "mass": 0.8}}).spec)
     geom, joint = model.geom("plate"), model.joint("plate")
     assert (geom.friction[0], geom.condim[0], geom.margin[0], geom.gap[0]) == (0.5, 3, 0.0, 0.0)
-    np.testing.assert_allclose(geom.solref, [0.02, 1.0])
+    np.testing.assert_allclose(geom.solref, [0.004, 1.0])
     np.testing.assert_allclose(geom.solimp, [0.9, 0.95, 0.001, 0.5, 2.0])
     assert model.body("plate").mass[0] == pytest.approx(0.8)
     assert joint.stiffness[0] == 1e4
@@ -121,7 +122,9 @@ def test_ours_users_own_and_scenes_say_it_alike(tmp_path):
     (tmp_path / "finger.xml").write_text(FINGER)
     wall = {"box": [0.1, 0.2, 0.3], "position": [0.4, 0.0, 0.2], "rotation": [0.0, 0.0, 0.5], "stiffness": 5e4}
     own = {"model": "finger.xml", "surroundings": {"wall": wall}, "period": 0.002}
-    (tmp_path / "finger.yaml").write_text(yaml.safe_dump(own))
+    text = yaml.safe_dump(own)
+    assert "50000.0" in text
+    (tmp_path / "finger.yaml").write_text(text.replace("50000.0", "5e4"))  # which is text to YAML
     place = {"robot": "finger.yaml", "at": [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]}
     (tmp_path / "pair.yaml").write_text(
         yaml.safe_dump(
@@ -152,6 +155,7 @@ def test_ours_users_own_and_scenes_say_it_alike(tmp_path):
 def test_a_saved_model_and_robots_that_are_drawn_have_it_too(tmp_path):
     plate = {"box": [0.3, 0.3, 0.02], "position": [0.0, 0.0, 0.05], "stiffness": 3e4, "damping": 7.0}
     robot = with_surroundings(describe("arm2").model, {"plate": plate})
+    assert explain(describe(robot)).mass == pytest.approx(explain(describe("arm2")).mass)
     save_model(robot.spec, tmp_path / "arm.xml")
     model = load_model(tmp_path / "arm.xml")
     assert (model.joint("plate").stiffness[0], model.joint("plate").damping[0]) == (3e4, 7.0)
