@@ -166,8 +166,8 @@ class WrenchConditioning:
         rotation: ArrayLike,
         *,
         free: bool = False,
-        joint_speed: float = 0.0,
-        tool_speed: float = 0.0,
+        joint_speed: float | None = None,
+        tool_speed: float | None = None,
     ) -> ContactWrench:
         """Take a reading and return the contact wrench.
 
@@ -176,8 +176,8 @@ class WrenchConditioning:
             raw: the sensor's reading, (6,), N and N·m; NaN where there is none.
             rotation: of the sensor in the world, (3, 3): takes its coordinates into the world's.
             free: whether the tool is known to touch nothing; then its mean tells a drift of the sensor.
-            joint_speed: largest of any joint, rad/s; asked for by a tare alone.
-            tool_speed: of the tool, m/s, likewise.
+            joint_speed: largest of any joint, rad/s. A tare needs one of the two speeds at least.
+            tool_speed: of the tool, m/s.
 
         Raises:
             ShapeError: arrays of another shape.
@@ -219,7 +219,7 @@ class WrenchConditioning:
         mean, unit = self._memory[kernel.MEAN, axis], UNITS[axis]
         return f"drifted: a free tool reads {mean:.3g} {unit} of {QUANTITIES[axis]} on average; tare it"
 
-    def _take(self, time: float, fault: str, joint_speed: float, tool_speed: float) -> None:
+    def _take(self, time: float, fault: str, joint_speed: float | None, tool_speed: float | None) -> None:
         """Go on with a tare."""
         memory = self._memory
         free = memory[kernel.FREE]

@@ -108,8 +108,9 @@ class NetFT(ForceTorqueSensor):
         Raises:
             RobotError: nobody answers, records are switched off, or the page is not that of such a box.
         """
-        if self._thread is not None:
+        if self._thread is not None and not self._reset:
             return
+        self.close()
         self._box = box_settings(read_page(self.host, self._page_port), self.host)
         self._forget()
         try:
