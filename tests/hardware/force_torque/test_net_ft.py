@@ -95,7 +95,7 @@ def test_lost_late_and_repeated_records_are_counted_and_survived(box, sensor, un
     assert told["lost"] > 20
     assert told["late"] > 10
     seen = told["records"] + told["late"] + told["lost"]
-    assert 0.1 < told["lost"] / seen < 0.35
+    assert 0.1 < told["lost"] / seen < 0.6
 
 
 def test_the_newest_never_goes_back(box, sensor):
