@@ -146,7 +146,7 @@ def test_servos_have_no_sensor_of_their_own():
 @pytest.mark.slow
 @pytest.mark.real_time
 def test_on_a_driven_arm_with_noise_and_unknown_load_a_tare_leaves_the_push():
-    """The start of the program zeroes the sensor, the load is another, readings are noisy: a tare makes up for it."""
+    """A zeroing at the start, a load that is another, noise: a tare makes up for them."""
     pytest.importorskip("rtde_control", reason="ur-rtde is the other end of the wire")
     patient = ("robot.period=0.02", "+robot.machine.stale=0.9", "robot.machine.watchdog=0.9")
     config = configured(
