@@ -177,6 +177,14 @@ def test_a_simulation_at_rest_is_not_frozen():
     assert set(faults) == {""}
 
 
+def test_zeros_are_frozen_only_where_a_load_must_read():
+    for load, kinds in ((ToolLoad(), {""}), (ToolLoad(0.1), {"", "frozen"})):
+        conditioning = WrenchConditioning(WrenchSettings(load=load))
+        turns = [rotation_matrix([1e-3 * k, 0, 0]) for k in range(200)]
+        faults = [conditioning.update(0.001 * k, np.zeros(6), turn).fault for k, turn in enumerate(turns)]
+        assert {fault.partition(":")[0] for fault in faults} == kinds
+
+
 def test_an_orientation_that_is_none_is_a_fault():
     conditioning = WrenchConditioning(WrenchSettings(load=LOAD))
     for turn in (np.full((3, 3), math.nan), 2 * LEVEL, np.zeros((3, 3))):
@@ -281,3 +289,5 @@ def test_what_cannot_be_is_refused():
     for raw, turn in ((np.zeros(5), LEVEL), (np.zeros(6), np.zeros(9)), (1.0, LEVEL)):
         with pytest.raises(ShapeError, match="are needed"):
             conditioning.update(0.0, raw, turn)
+    with pytest.raises(OutOfBoundsError, match="time of a wrench is nan"):
+        conditioning.update(math.nan, np.zeros(6), LEVEL)
