@@ -280,6 +280,27 @@ def test_counts_go_on_across_the_end_of_32_bits():
     assert (told["records"], told["lost"], told["late"]) == (10, 0, 0)
 
 
+def test_records_of_the_stream_before_are_late_and_no_reset():
+    driver = NetFT("127.0.0.1")
+    driver._box = box_settings(page(), "box")
+
+    def take(rdt, sample):
+        driver._take(struct.pack(">IIIiiiiii", rdt, sample, 0, sample, 0, 0, 0, 0, 0))
+        return round(-1e6 * driver.newest().wrench[0])
+
+    for k in range(1, 300):
+        take(k, 40 + k)
+    driver._restarted = True  # the stream was asked for again
+    assert take(1, 341) == 341
+    assert take(300, 340) == 341
+    assert take(2, 342) == 342
+    assert driver.newest().fault == ""
+    assert driver.diagnostics()["late"] == 1
+    driver._restarted = True
+    take(1, 12)
+    assert driver.newest().fault.startswith("reset: its samples count from 12 again, after 342")
+
+
 def test_settings_that_cannot_be_are_refused():
     for given, error, words in (
         ({"host": ""}, ConfigurationError, "192.168.1.1"),
