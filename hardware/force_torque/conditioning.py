@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.errors import ConfigurationError, ShapeError, check_bounds, check_count, check_numbers
+from pliant.errors import (
+    ConfigurationError,
+    OutOfBoundsError,
+    ShapeError,
+    check_bounds,
+    check_count,
+    check_numbers,
+)
 from pliant.hardware.force_torque import kernel
 from pliant.hardware.force_torque.tare import Tare, TareSettings, TareTaking
 from pliant.hardware.force_torque.wrench import GRAVITY, QUANTITIES, UNITS, ToolLoad
@@ -78,7 +85,7 @@ class ContactWrench(NamedTuple):
     """What the tool exerts on its surroundings."""
 
     wrench: Array
-    """(6,), N and N·m, in the sensor's axes at its origin; while there is a fault, the last one before it."""
+    """(6,), N and N·m, in the sensor's axes at its origin; with a fault but a drift, the last one before it."""
     fault: str
     """Why it must not be believed: `saturated: …`, `missing: …`, `frozen: …`, `drifted: …`; empty if it may."""
 
@@ -96,7 +103,8 @@ class WrenchConditioning:
     readings, so that a step comes one reading late; bias; weight; low-pass, exact at the step of time that passed
     (the input held over it); drift. The inertia of a load that is accelerated is not taken out.
 
-    A simulation without noise that rests repeats itself to the last bit: that alone is no fault.
+    A simulation without noise repeats itself to the last bit at rest, and reads six zeros without a load: neither
+    is a fault, so that a sensor that has died at zero is seen only if its load is given.
 
     Args:
         settings: see `WrenchSettings`.
@@ -166,8 +174,8 @@ class WrenchConditioning:
         rotation: ArrayLike,
         *,
         free: bool = False,
-        joint_speed: float = 0.0,
-        tool_speed: float = 0.0,
+        joint_speed: float | None = None,
+        tool_speed: float | None = None,
     ) -> ContactWrench:
         """Take a reading and return the contact wrench.
 
@@ -176,11 +184,12 @@ class WrenchConditioning:
             raw: the sensor's reading, (6,), N and N·m; NaN where there is none.
             rotation: of the sensor in the world, (3, 3): takes its coordinates into the world's.
             free: whether the tool is known to touch nothing; then its mean tells a drift of the sensor.
-            joint_speed: largest of any joint, rad/s; asked for by a tare alone.
-            tool_speed: of the tool, m/s, likewise.
+            joint_speed: largest of any joint, rad/s. A tare needs one of the two speeds at least.
+            tool_speed: of the tool, m/s.
 
         Raises:
             ShapeError: arrays of another shape.
+            OutOfBoundsError: a time that is not finite.
         """
         given = self._given
         reading, turn = np.asarray(raw, np.float64), np.asarray(rotation, np.float64)
@@ -189,6 +198,8 @@ class WrenchConditioning:
                 f"the sensor's reading has shape {reading.shape}, its rotation {turn.shape}; (6,) and (3, 3) are "
                 "needed."
             )
+        if not math.isfinite(time):
+            raise OutOfBoundsError(f"the time of a wrench is {time}; a finite number is needed.")
         given[:6] = reading
         given[_TURN] = turn.ravel()
         if time < self._clock[kernel.TIME]:
@@ -219,7 +230,7 @@ class WrenchConditioning:
         mean, unit = self._memory[kernel.MEAN, axis], UNITS[axis]
         return f"drifted: a free tool reads {mean:.3g} {unit} of {QUANTITIES[axis]} on average; tare it"
 
-    def _take(self, time: float, fault: str, joint_speed: float, tool_speed: float) -> None:
+    def _take(self, time: float, fault: str, joint_speed: float | None, tool_speed: float | None) -> None:
         """Go on with a tare."""
         memory = self._memory
         free = memory[kernel.FREE]

@@ -62,7 +62,7 @@ def condition(
         clock[STARTED] = 1.0
         clock[READ], clock[CHANGED] = time, time
     clock[TIME] = time
-    present, same, still = True, clock[SAMPLES] > 0.0, True
+    present, same, still, zero = True, clock[SAMPLES] > 0.0, True, True
     for i in range(6):
         value = given[i]
         if not math.isfinite(value):
@@ -73,6 +73,8 @@ def condition(
             return SATURATED
         if value != memory[LAST, i]:
             same = False
+        if value != 0.0:
+            zero = False
     for i in range(9):
         if not math.isfinite(given[6 + i]):
             return TURNED
@@ -85,7 +87,8 @@ def condition(
     else:
         clock[READ] = time
         if same:
-            if not still and time - clock[CHANGED] > numbers[STALE]:
+            empty = zero and numbers[MASS] == 0.0
+            if not (still or empty) and time - clock[CHANGED] > numbers[STALE]:
                 return FROZEN
         else:
             clock[CHANGED] = time

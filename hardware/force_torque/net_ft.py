@@ -108,8 +108,9 @@ class NetFT(ForceTorqueSensor):
         Raises:
             RobotError: nobody answers, records are switched off, or the page is not that of such a box.
         """
-        if self._thread is not None:
+        if self._thread is not None and not self._reset:
             return
+        self.close()
         self._box = box_settings(read_page(self.host, self._page_port), self.host)
         self._forget()
         try:
@@ -225,8 +226,9 @@ class NetFT(ForceTorqueSensor):
         if last is not None:
             ahead, forward = _ahead(record.rdt, last.rdt), _ahead(record.sample, last.sample)
             # the first ones after a request count from the beginning, and are nearer to that than to the last one
-            begun = self._restarted and record.rdt < -ahead
-            if ahead <= 0 and not begun and ahead > -_LATE:
+            begun = self._restarted and ahead <= 0 and record.rdt <= max(-ahead, 2)
+            overtaken = -_LATE < forward < 0  # the last ones before a request may come after it
+            if (-_LATE < ahead <= 0 and not begun) or (ahead > 0 and overtaken):
                 self._late += 1
                 self._lost -= int(ahead < 0)
                 return

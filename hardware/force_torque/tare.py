@@ -63,17 +63,25 @@ class TareTaking:
         self._sum, self._low, self._high = np.zeros(6), np.full(6, math.inf), np.full(6, -math.inf)
 
     def take(
-        self, time: float, reading: Array, bias: Array, fault: str, joint_speed: float, tool_speed: float
+        self,
+        time: float,
+        reading: Array,
+        bias: Array,
+        fault: str,
+        joint_speed: float | None,
+        tool_speed: float | None,
     ) -> Tare:
         """Take one reading into the mean, (6,), and return how the tare stands."""
         limits = self._settings
         if fault:
             return Tare("refused", f"the sensor is {fault}.")
+        if joint_speed is None and tool_speed is None:
+            return Tare("refused", "the speed of joints or tool is not told.")
         for what, speed, most, unit in (
             ("a joint", joint_speed, limits.joint_speed, "rad/s"),
             ("the tool", tool_speed, limits.tool_speed, "m/s"),
         ):
-            if not speed <= most:
+            if speed is not None and not speed <= most:
                 return Tare(
                     "refused", f"{what} moves at {speed:.3g} {unit}; at most {most:.3g} {unit} are let pass."
                 )

@@ -9,8 +9,8 @@ from pliant.envs.emulators.net_ft.emulator import EmulatedNetFT
 from pliant.hardware.force_torque.net_ft import NetFT
 
 QUIET = BoxEmulation(rate=500.0, noise=(0.0, 0.0))
-PATIENT = 0.5
-"""Age of a reading that a busy machine may bring about, s; on a robot it is a tenth of that."""
+PATIENT = 30.0
+"""Age of a reading that no busy machine brings about, s."""
 
 
 def eventually(condition: Callable[[], object], seconds: float = 30.0) -> None:

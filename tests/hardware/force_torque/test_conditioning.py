@@ -14,6 +14,7 @@ LOAD = ToolLoad(1.5, (0.01, -0.02, 0.08))
 BIAS = np.array([3.0, -2.0, 5.0, 0.1, 0.2, -0.3])
 PLAIN = {"cutoff": None, "spike": None, "stale": None, "drift": None}
 """Nothing but bias and weight."""
+STILL = {"joint_speed": 0.0, "tool_speed": 0.0}
 GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
@@ -176,6 +177,14 @@ def test_a_simulation_at_rest_is_not_frozen():
     assert set(faults) == {""}
 
 
+def test_zeros_are_frozen_only_where_a_load_must_read():
+    for load, kinds in ((ToolLoad(), {""}), (ToolLoad(0.1), {"", "frozen"})):
+        conditioning = WrenchConditioning(WrenchSettings(load=load))
+        turns = [rotation_matrix([1e-3 * k, 0, 0]) for k in range(200)]
+        faults = [conditioning.update(0.001 * k, np.zeros(6), turn).fault for k, turn in enumerate(turns)]
+        assert {fault.partition(":")[0] for fault in faults} == kinds
+
+
 def test_an_orientation_that_is_none_is_a_fault():
     conditioning = WrenchConditioning(WrenchSettings(load=LOAD))
     for turn in (np.full((3, 3), math.nan), 2 * LEVEL, np.zeros((3, 3))):
@@ -197,10 +206,11 @@ def test_drift_is_seen_while_the_tool_is_free_only_and_ends_with_a_tare():
     assert ramp[first - 1000 : first].mean() == pytest.approx(5.0, abs=1.0)  # the mean of the last second, or so
     conditioning.start_tare()
     noise = noise * 0.2
-    _, faults = run(conditioning, 8.0 + noise[:2000], start=20.0, free=True)
+    _, faults = run(conditioning, 8.0 + noise[:2000], start=20.0, free=True, tool_speed=0.0)
     assert conditioning.tare_state.state == "done"
     assert conditioning.tare_state.change[2] == pytest.approx(8.0, abs=0.1)
-    assert faults[-1] == ""
+    assert faults[400].startswith("drifted")
+    assert set(faults[502:]) == {""}
 
 
 def tared(conditioning, values, **given):
@@ -218,7 +228,7 @@ def test_a_tare_takes_the_mean_without_a_jump_of_the_low_pass():
     readings = [raw_of(noise * random.standard_normal(6), turn) for _ in range(502)]
     for k, raw in enumerate(readings):
         if conditioning.tare_state.state == "running":
-            last = conditioning.update(0.001 * k, raw, turn).wrench
+            last = conditioning.update(0.001 * k, raw, turn, joint_speed=0.001).wrench
     assert conditioning.tare_state.state == "done"
     assert conditioning.bias == pytest.approx(BIAS, abs=0.03)
     assert conditioning.tare_state.change == pytest.approx(conditioning.bias)
@@ -233,9 +243,10 @@ def test_a_tare_takes_the_mean_without_a_jump_of_the_low_pass():
         (np.zeros(400), {"joint_speed": 0.02}, "a joint moves at 0.02 rad/s"),
         (np.zeros(400), {"joint_speed": math.nan}, "a joint moves at nan"),
         (np.zeros(400), {"tool_speed": 0.01}, "the tool moves at 0.01 m/s"),
-        (np.linspace(0, 6, 400), {}, "force_z spreads over 5"),
-        (np.full(400, 40.0), {}, "force_z is 40 N off; at most 30 N are let pass: the tool touches something"),
-        (np.where(np.arange(400) < 300, 0.0, math.nan), {}, "the sensor is missing"),
+        (np.zeros(400), {}, "the speed of joints or tool is not told"),
+        (np.linspace(0, 6, 400), STILL, "force_z spreads over 5"),
+        (np.full(400, 40.0), STILL, "force_z is 40 N off; at most 30 N are let pass: the tool touches something"),
+        (np.where(np.arange(400) < 300, 0.0, math.nan), STILL, "the sensor is missing"),
     ],
 )
 def test_a_tare_is_refused_with_the_reason(values, given, words):
@@ -249,7 +260,7 @@ def test_a_tare_is_refused_with_the_reason(values, given, words):
 def test_a_tare_is_not_taken_from_part_of_its_time():
     conditioning = WrenchConditioning(WrenchSettings(tare={"time": 1.0}))
     assert conditioning.tare_state.state == "none"
-    _, tare = tared(conditioning, np.ones(900))
+    _, tare = tared(conditioning, np.ones(900), **STILL)
     assert tare.state == "running"
     conditioning.reset()
     assert conditioning.tare_state.state == "refused"
@@ -278,3 +289,5 @@ def test_what_cannot_be_is_refused():
     for raw, turn in ((np.zeros(5), LEVEL), (np.zeros(6), np.zeros(9)), (1.0, LEVEL)):
         with pytest.raises(ShapeError, match="are needed"):
             conditioning.update(0.0, raw, turn)
+    with pytest.raises(OutOfBoundsError, match="time of a wrench is nan"):
+        conditioning.update(math.nan, np.zeros(6), LEVEL)

@@ -1,5 +1,6 @@
 import math
 import sys
+import time
 import types
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pliant.envs.description import RobotDescription, describe
+from pliant.envs.emulators.net_ft.box import BoxEmulation
 from pliant.envs.emulators.net_ft.emulator import FeedingRobot
 from pliant.envs.models.robot_model import tool_load
 from pliant.envs.models.ur import ur
@@ -14,6 +16,7 @@ from pliant.errors import ConfigurationError, RobotError, ShapeError, UnknownNam
 from pliant.hardware.force_torque.conditioning import WrenchConditioning, WrenchSettings
 from pliant.hardware.force_torque.sensing import ForceTorqueSensing, Mounting
 from pliant.hardware.force_torque.sensor import ForceTorqueSensor, Reading, make_sensor
+from pliant.hardware.force_torque.wrench import rotation_matrix
 
 AXES = [f"{kind}_{axis}" for kind in ("force", "torque") for axis in "xyz"]
 
@@ -140,3 +143,47 @@ def test_sensors_are_made_from_configuration(monkeypatch):
     ):
         with pytest.raises(error, match=words):
             make_sensor("wrist", settings)
+
+
+def test_what_goes_wrong_on_the_wire_is_named_by_the_conditioning(box, sensor):
+    """From the box to the fault: gauges that stick, a spike, a drift, a cable."""
+    emulated = box(BoxEmulation(rate=200.0))
+    driver = sensor(emulated, stale=1.0)
+    settings = WrenchSettings(stale=0.4, spike=(20.0, 2.0), cutoff=None, drift=(5.0, 0.5), drift_time=0.3)
+    conditioning = WrenchConditioning(settings)
+    begin = time.monotonic()
+
+    def until(condition, free=False):
+        """Update as a controller does, in a robot that turns, until a condition holds."""
+        while True:
+            now = time.monotonic() - begin
+            assert now < 60.0
+            reading = driver.newest()
+            raw = np.full(6, math.nan) if reading.fault else reading.wrench
+            found = conditioning.update(now, raw, rotation_matrix([1e-3 * now, 0, 0]), free=free)
+            if condition(found):
+                return found
+            time.sleep(0.001)
+
+    until(lambda found: found.fault == "")
+    emulated.stick()
+    until(lambda found: found.fault.startswith("frozen"))
+    assert not emulated.box.status  # the box itself says nothing
+    emulated.stick(False)
+    until(lambda found: found.fault == "")
+    largest = 0.0
+    while not conditioning.spikes:
+        before = emulated.state()["sample"]
+        emulated.spike([0, 0, 150.0, 0, 0, 0])
+
+        def passed(found, before=before):
+            nonlocal largest
+            largest = max(largest, abs(found.wrench[2]))
+            return emulated.state()["sample"] > before + 5
+
+        until(passed)
+    assert largest < 1.0
+    emulated.drift([0, 0, 20.0, 0, 0, 0])
+    until(lambda found: found.fault.startswith("drifted: a free tool reads -"), free=True)
+    emulated.unplug()
+    until(lambda found: found.fault.startswith("missing"), free=True)
