@@ -157,12 +157,13 @@ class InteractionController(Controller):
         self._stuck = self._braking = 0.0
         self._held = self._reason = self._goal = ""
         self._stand()
-        self._measured = self._target
+        self._measured = self._desired_then = self._target
         self._mode, self._begun = Mode.STATIC, True
 
     def update(self, state: State, t: float) -> Array:
         """Return the command, (columns,): of the joints as the law and the motion have it, of others as it was."""
         self._count += 1
+        self._desired_then = self._desired
         self._late = t - (self._count - 1) * self._period
         kinematics = self.arm.kinematics
         joints = state.position[self._joints]
@@ -196,7 +197,7 @@ class InteractionController(Controller):
             desired=self._desired.copy(),
             commanded=self._target.copy(),
             measured=self._measured.copy(),
-            error=difference(self._desired, self._measured),
+            error=difference(self._desired_then, self._measured),
             wrench=self._wrench.value.copy(),
             desired_wrench=self._asked.value.copy(),
             contact=self._wrench.touching,
@@ -451,7 +452,7 @@ class InteractionController(Controller):
         reached = self.arm.kinematics.pose(q)
         offset = difference(reached, self._desired).reshape(2, 3) @ self._axes
         rate = (difference(reached, self._target) / self._period).reshape(2, 3) @ self._axes
-        self._law.begin(offset.ravel(), rate.ravel())
+        self._law.correct(offset.ravel(), rate.ravel())
         return reached
 
     def _follow_wrench(self, motion: CartesianMotion) -> None:

@@ -22,8 +22,8 @@ class CartesianPath:
     """Poses at given times, from rest to rest.
 
     Straight lines with even turning, each at rest at its ends: with least jerk or, with `ramp`, at constant
-    speed between two ramps. Or, with `through`, without a stop: cubic in between, so that the speed is continuous, with
-    the speed at a pose of the parabola through it and its neighbours.
+    speed between two ramps. Or, with `through`, without a stop: cubic in between, with a continuous speed, which at
+    a pose is that of the parabola through it and its neighbours.
 
     Source of the least jerk: Flash & Hogan 1985, The coordination of arm movements, eq. 3.
 

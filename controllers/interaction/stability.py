@@ -146,8 +146,8 @@ def check_stability(gains: Gains, contact: Contact, period: float, low_pass: Low
             part = as_six(gains.kp)[axis] * verdict.stiffness if isinstance(gains, DirectForceGains) else 0.0
             if part > _PROPORTIONAL:
                 raise ConfigurationError(
-                    f"axis {verdict.axis} may be unstable in contact: kp·K is {part:.3g}, and a resonance may amplify "
-                    f"it five times; kp up to {_PROPORTIONAL / verdict.stiffness:.3g} keeps it at {_PROPORTIONAL:g}."
+                    f"axis {verdict.axis} may be unstable in contact: kp·K is {part:.3g}, and a resonance may "
+                    f"amplify it five times; kp up to {_PROPORTIONAL / verdict.stiffness:.3g} keeps it at {_PROPORTIONAL:g}."
                 )
             continue
         worst = verdict.poles[np.argsort(-np.abs(verdict.poles))[:2]]
