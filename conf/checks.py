@@ -371,5 +371,14 @@ def unknown_setting(key: str, config_name: str, overrides: Sequence[str]) -> Unk
             break
         node = node[step]
         found.append(step)
-    choices = [str(choice) for choice in node if choice != "_target_"] if isinstance(node, Mapping) else []
-    return unknown_name("setting", name, choices, ".".join(found) or config_name)
+    where = ".".join(found) or config_name
+    if node is None:
+        return UnknownNameError(
+            f"unknown setting {name!r} in {where}, which is null unless given. Give its entries together: "
+            f"'{where}={{{name}: …}}'."
+        )
+    if not isinstance(node, Mapping):
+        return UnknownNameError(
+            f"unknown setting {name!r} in {where}, which is a value ({node}) without settings."
+        )
+    return unknown_name("setting", name, [str(choice) for choice in node if choice != "_target_"], where)

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 import mujoco
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
+from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array, finite_array, positive
 from pliant.controllers.poses import between, difference
 from pliant.errors import ConfigurationError, OutOfBoundsError, check_bounds, unknown_name
@@ -22,10 +22,15 @@ _TOLERANCE: Final = 1e-9
 _STRIDE: Final = 0.1
 """Longest way in one iteration, m or rad: the Jacobian holds only nearby."""
 _ITERATIONS: Final = 100
+_CORRECTION: Final = 0.5
+"""Fastest way back to the target, m/s: one that has run away does not pull harder."""
 _OUTSIDE: Final = 1e-9
 """A joint past its limit by less than this is at the limit, rad or m: absorbs rounding."""
 
-FREE, SINGULAR, AT_LIMIT, TOO_FAST = 0, 1, 2, 3
+FREE: Final = 0
+SINGULAR: Final = 1
+AT_LIMIT: Final = 2
+TOO_FAST: Final = 3
 
 
 class ToolStep(NamedTuple):
@@ -48,8 +53,9 @@ class ArmKinematics:
         site: whose kinematics.
         joints: hinges and slides that move it; all others stand still.
         posture: positions of the whole model, (nq,), where the others stand; None: the model's zero.
-        length: what a rotation of 1 rad counts as against metres, m, where a pose cannot be followed wholly.
-        singular: singular value of the Jacobian, m, below which the point slows down in that direction: of its
+        length: what a rotation of 1 rad counts as against metres, m, where a pose cannot be followed wholly. 0:
+            the position alone is followed, the orientation is as it comes.
+        singular: singular value of the Jacobian, m, below which the point slows down in that direction. Of its
             motion there the part (value/singular)² is done, so that joints stay slow and nothing jumps.
 
     Raises:
@@ -66,7 +72,7 @@ class ArmKinematics:
         posture: ArrayLike | None = None,
         *,
         length: float = 0.3,
-        singular: float = 0.02,
+        singular: float = 0.06,
     ) -> None:
         names = [model.site(i).name for i in range(model.nsite)]
         if site not in names:
@@ -90,7 +96,7 @@ class ArmKinematics:
         self._number = model.site(site).id
         self._position, self._matrix = self._data.site_xpos[self._number], self._data.site_xmat[self._number]
         self._all = np.zeros((6, model.nv))
-        self._length = positive("kinematics: length", length, "m")
+        self._length = check_bounds("kinematics: length", length, 0.0, 100.0, "m")
         self._singular = positive("kinematics: singular", singular, "m")
         if not self.jacobian(np.clip(np.zeros(len(joints)), self.low, self.high) + 0.1).any():
             raise ConfigurationError(f"site {site!r} is moved by none of the joints {', '.join(joints)}.")
@@ -126,6 +132,7 @@ class ArmKinematics:
 
             J·q̇ = twist + gain·(target − x(q)),   low ≤ q + q̇·period ≤ high,   |q̇| ≤ speed
 
+        The second term is at most 0.5 m/s.
         The loop closes over these positions, not over measurements, so that what is soft stays soft. Where not all
         can be done: near a singularity the site slows down in the direction that it cannot go; a joint at its
         limit stays there and the others do what they can; at its speed limit all slow down alike, on the way that
@@ -143,9 +150,9 @@ class ArmKinematics:
             speed: largest joint speeds, (joints,), rad/s or m/s.
         """
         self._set(q)
-        wanted = twist + gain * difference(target, self._pose())
-        velocity, why, which = _resolve(
-            self._jacobian(), wanted, q, self.low, self.high, speed, period, self._length, self._singular
+        back = gain * difference(target, self._pose())
+        velocity, why, which = compiled(_resolve)(
+            self._jacobian(), twist, back, q, self.low, self.high, speed, period, self._length, self._singular
         )
         held = "" if why == FREE else "singular" if why == SINGULAR else f"{_WHY[why]} of {self.joints[which]}"
         return ToolStep(q + period * velocity, velocity, held)
@@ -153,7 +160,7 @@ class ArmKinematics:
     def reach(self, target: ArrayLike, near: ArrayLike) -> Array:
         """Return joint positions, (joints,), at which the site has a pose, found by going there from `near`.
 
-        It is there to 1e-9 m and rad.
+        It is there to 1e-9 m and rad, and at that position alone if `length` is 0.
 
         Args:
             target: pose, (7,), in the world.
@@ -172,14 +179,16 @@ class ArmKinematics:
             self._set(q)
             here = self._pose()
             way = np.linalg.norm(difference(goal, here).reshape(2, 3), axis=1)
+            way[1] *= self._length > 0.0
             if way.max() < _TOLERANCE:
                 return q
             nearer = between(here, goal, min(1.0, _STRIDE / way.max()))
             q, _, held = self.step(q, nearer, still, 1.0, gain=1.0, speed=fast)
-        because = {"": "it may be out of reach", "singular": "a singular posture is in the way"}.get(held, held)
+        because = {"": "it may be out of reach", "singular": _SINGULAR_POSTURE}.get(held, held)
         raise OutOfBoundsError(
             f"site {self.site!r} does not get to {np.round(goal, 4).tolist()} from the posture "
-            f"{np.round(np.asarray(near), 3).tolist()}: it stays {way[0]:.3g} m and {way[1]:.3g} rad away; {because}."
+            f"{np.round(np.asarray(near), 3).tolist()}: it stays {way[0]:.3g} m and {way[1]:.3g} rad away; "
+            f"{because}."
         )
 
     def _set(self, q: Array) -> None:
@@ -201,13 +210,14 @@ class ArmKinematics:
 
 
 _SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+_SINGULAR_POSTURE = "it is beyond a singular posture, or the arm has too few joints for it"
 _WHY = {AT_LIMIT: "the limit", TOO_FAST: "the speed limit"}
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
 def _resolve(
     jacobian: Array,
     twist: Array,
+    back: Array,
     q: Array,
     low: Array,
     high: Array,
@@ -216,11 +226,14 @@ def _resolve(
     length: float,
     singular: float,
 ) -> tuple[Array, int, int]:
-    """Joint speeds of least size for a twist, within limits; why it is not wholly done, and which joint's fault."""
-    rows, joints = jacobian.shape
-    weighted, wanted = jacobian.copy(), twist.copy()
+    """Least joint speeds for a twist, within limits; why it is not wholly done, and which joint's fault it is."""
+    joints = jacobian.shape[1]
+    weighted, wanted, back = jacobian.copy(), twist.copy(), back.copy()
     weighted[3:] *= length
     wanted[3:] *= length
+    back[3:] *= length
+    size = math.sqrt((back**2).sum())
+    wanted += back if size < _CORRECTION else back * _CORRECTION / size
     velocity = np.zeros(joints)
     why, which = FREE, 0
     for _ in range(joints + 1):

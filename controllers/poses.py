@@ -58,9 +58,10 @@ def matrix(orientation: Array) -> Array:
 
 
 def difference(target: Array, actual: Array) -> Array:
-    """Return the way from the pose `actual` to `target`, (6,): m, and a rotation vector, rad; axes of both frames'.
+    """Return the way from the pose `actual` to `target`, (6,): m, and a rotation vector, rad.
 
-    The rotation is the shortest, by the logarithm of R_target·R_actualᵀ.
+    Both are along the axes of the frame that the poses are given in. The rotation is the shortest: the logarithm
+    of R_target·R_actualᵀ.
     """
     found, local = np.empty(6), np.empty(3)
     np.subtract(target[:3], actual[:3], out=found[:3])

@@ -45,7 +45,8 @@ _SIMULATION = tuple(
     for name, parameter in inspect.signature(SimulatedRobot).parameters.items()
     if parameter.kind is parameter.KEYWORD_ONLY
 )
-_COMMON = ("model", "folder", "period", "simulation", "machine")
+_COMMON = ("model", "folder", "period", "simulation", "machine", "limits")
+_LIMITS = ("speed", "acceleration", "step", "walk_speed")
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,9 @@ class RobotDescription:
     """Options of `SimulatedRobot`: noise, delays, how signals are sensed."""
     machine: Mapping[str, Any] | None = None
     """What drives it on the bench, as configured; None where there is no such thing."""
+    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Of the motion that is sent to a machine, by unit, `rad` or `m`: some of speed, acceleration, step and
+    walk_speed, see `pliant.hardware.limits.MotionLimits`."""
 
     def simulated(self, period: float | None = None, **options: Any) -> SimulatedRobot:
         """Return the robot, simulated.
@@ -216,7 +220,23 @@ def _from_settings(settings: Mapping[str, Any]) -> RobotDescription:
     simulation = given.get("simulation", {})
     if not isinstance(simulation, Mapping):
         raise ConfigurationError(f"robot: simulation is {simulation!r}; options of a simulated robot are needed.")
-    return RobotDescription(model, period, dict(simulation), given.get("machine"))
+    return RobotDescription(
+        model, period, dict(simulation), given.get("machine"), _motion_limits(given.get("limits", {}))
+    )
+
+
+def _motion_limits(limits: Any) -> dict[str, dict[str, float]]:
+    """Raise unless these are limits of a motion by unit."""
+    if not isinstance(limits, Mapping) or not all(isinstance(entry, Mapping) for entry in limits.values()):
+        raise ConfigurationError(f"the robot's limits are {limits!r}; {{rad: {{acceleration: 4.0}}}} is needed.")
+    for unit, entry in limits.items():
+        if unit not in ("rad", "m"):
+            raise unknown_name("unit", unit, ("rad", "m"), "the robot's limits")
+        for name, value in entry.items():
+            if name not in _LIMITS:
+                raise unknown_name("limit", name, _LIMITS, f"the robot's limits of {unit}")
+            check_bounds(f"the robot's limits: {unit}.{name}", value, 1e-9, 1e12)
+    return {unit: dict(entry) for unit, entry in limits.items()}
 
 
 def _check_joints(joints: Any) -> None:

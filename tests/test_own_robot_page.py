@@ -34,6 +34,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_page_runs_from_the_file_to_the_bench(folder, verb, pliant):
     pytest.importorskip("stable_baselines3")
     pytest.importorskip("dynamixel_sdk")

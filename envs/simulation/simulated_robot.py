@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from pliant.actuators import Backend, install
 from pliant.actuators.callbacks import check_installed
+from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import finite_array
-from pliant.envs.compiled import compiled
 from pliant.envs.models.robot_model import RobotModel, as_pose
 from pliant.envs.randomisation.randomisation import Randomisation
 from pliant.envs.randomisation.randomised_robot import Conditions, Values

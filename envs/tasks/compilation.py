@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.actuators import compiled
 from pliant.actuators.identity import plain_functions
-from pliant.envs import compiled
 from pliant.envs.tasks.term import Term
 from pliant.errors import ConfigurationError
 from pliant.hardware.robot import Array

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.envs.compiled import compiled
+from pliant.actuators.compiled import compiled
 from pliant.envs.models.robot_model import as_pose
 from pliant.envs.tasks.actions import Action, Controlled, Spread, spread_actions
 from pliant.envs.tasks.assembly import Assembly

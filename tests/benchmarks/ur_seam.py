@@ -2,7 +2,9 @@
 
 The far end is the emulated controller in real time. "direct" calls `servoJ` of ur-rtde in this process; "driver"
 is `URRobot.send` with the client in a process of its own, from the moment the command is written to the return
-of `servoJ` there. "next state" is the time from the command until the package that ends its period is here.
+of `servoJ` there. "next state" is the time from the command until the package that ends its period is here,
+"period" the time from one command to the next. A period is late that began more than half a period after its time,
+and lost if the controller's clock went on by two or more meanwhile. Load and memory are those of each process.
 
     python tests/benchmarks/ur_seam.py [--seconds 10] [--period 0.002]
 """
@@ -10,6 +12,7 @@ of `servoJ` there. "next state" is the time from the command until the package t
 import argparse
 import os
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -47,30 +50,53 @@ def direct(host: str, seconds: float) -> Array:
     return np.array(times)
 
 
-def driver(host: str, seconds: float, period: float) -> None:
+def memory(process: int) -> float:
+    """Return the resident memory of a process, MB."""
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def driver(controller: EmulatedController, seconds: float, period: float) -> None:
     """Measure the driver, and print its rows."""
-    robot = URRobot(URConfig(host, period=period, stale=0.5, watchdog=0.5))
+    robot = URRobot(URConfig(controller.host, period=period, stale=0.5, watchdog=0.5))
     with robot:
         rest = robot.read().command
         robot.send(rest)
-        rows, load, began = [], processor_time(robot.supervisor.pid), time.monotonic()
         count = round(seconds / period)
+        rows, clock = np.empty((count, 3)), np.empty(count)
+        assert controller.pid is not None
+        processes = {"program": os.getpid(), "client": robot.supervisor.pid, "emulator": controller.pid}
+        load = _of_all(processor_time, processes)
+        began = issued = time.monotonic()
         for k in range(count):
+            if k == count // 10:
+                held = _of_all(memory, processes)
             goal = rest.copy()
             goal[0] += 0.2 * (1 - np.cos(2 * k * period)) / 2
             robot.send(goal)
-            issued = robot.supervisor.issued
-            rows.append((robot.supervisor.answer()[2] - issued, time.monotonic() - issued))
-            robot.read()
+            before, issued = issued, robot.supervisor.issued
+            rows[k] = robot.supervisor.answer()[2] - issued, time.monotonic() - issued, issued - before
+            clock[k] = robot.read().time
         wall = time.monotonic() - began
-        used = processor_time(robot.supervisor.pid) - load
-        _row("driver", np.array(rows)[:, 0])
-        _row("driver, next state", np.array(rows)[:, 1])
-        print(f"{count / wall:.1f} commands/s, {robot.overruns} late, client {100 * used / wall:.0f} % of a core")
+        used = _of_all(processor_time, processes) - load
+        for column, name in enumerate(("driver", "driver, next state", "driver, period")):
+            _row(name, rows[1:, column])
+        lost = np.round(np.diff(clock) / period).astype(int) - 1
+        print(
+            f"{count} commands, {count / wall:.1f}/s, {robot.overruns} late, {lost[lost > 0].sum()} periods lost "
+            f"in {(lost > 0).sum()} places"
+        )
+        for name, part, first, last in zip(processes, used / wall, held, _of_all(memory, processes), strict=True):
+            print(
+                f"{name}: {100 * part:.0f} % of a core; memory {first:.1f} MB after a tenth, {last:.1f} at the end"
+            )
         robot.stop()
         load = processor_time(robot.supervisor.pid)
         time.sleep(3.0)
         print(f"idle: client {100 * (processor_time(robot.supervisor.pid) - load) / 3.0:.1f} % of a core")
+
+
+def _of_all(measure: Callable[[int], float], processes: Mapping[str, int]) -> Array:
+    return np.array([measure(process) for process in processes.values()])
 
 
 def _row(name: str, times: Array) -> None:
@@ -85,7 +111,7 @@ def main() -> None:
     parser.add_argument("--period", type=float, default=0.002)
     options = parser.parse_args()
     with EmulatedController(ControllerSettings(), free_host()) as controller:
-        driver(controller.host, options.seconds, options.period)
+        driver(controller, options.seconds, options.period)
     with EmulatedController(ControllerSettings(), free_host()) as controller:
         _row("direct", direct(controller.host, options.seconds))
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")

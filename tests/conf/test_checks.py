@@ -109,3 +109,11 @@ def test_a_setting_that_does_not_exist_is_told_its_neighbours():
     assert "unknown setting 'lerning' in ilc. Did you mean 'learning'" in str(
         unknown_setting("lerning.tolerance", "ilc", [])
     )
+
+
+def test_settings_inside_one_that_is_null_or_a_value_are_told_so():
+    inside_null = unknown_setting("robot.model.joints.elbow.kp", "train", ["robot=ur10e"])
+    assert "'elbow' in robot.model.joints, which is null" in str(inside_null)
+    assert "'robot.model.joints={elbow: …}'" in str(inside_null)
+    inside_value = unknown_setting("robot.model.mode.stiff", "train", ["robot=ur10e"])
+    assert "robot.model.mode, which is a value (position)" in str(inside_value)

@@ -37,6 +37,7 @@ def own(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_page_runs_from_the_class_to_the_bench(own, verb, pliant):
     assert len(blocks(PAGE, "python")[0].splitlines()) < 30
     assert "completed" in run_python(blocks(PAGE, "python")[1], own)

@@ -87,6 +87,7 @@ def play(feedforward, hardware, *overrides):
     return positions
 
 
+@pytest.mark.slow
 def test_the_same_policy_moves_the_simulated_and_the_emulated_arm_alike(learned):
     simulated = play(learned, "simulated")
     alike = play(learned, "emulated", *NO_GAP)
@@ -100,6 +101,7 @@ def test_the_same_policy_moves_the_simulated_and_the_emulated_arm_alike(learned)
     assert np.abs(counts - np.round(counts)).max() < 1e-6, "whole counts are measured"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["p_type", "norm_optimal"])
 def test_what_is_held_after_the_motion_is_what_was_reached(law):
     with initialize_config_module("pliant.conf", version_base="1.3"):

@@ -99,6 +99,7 @@ def test_a_policy_that_sees_its_tip_is_deployed(folder, verb, hardware):
     np.testing.assert_allclose(tip["value"][:, 0], -0.15 * (np.sin(first) + np.sin(both)), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_policy_that_follows_a_path_is_deployed(folder, verb):
     """An untrained one: what counts is that it sees the same on the bus as where it would learn."""
     pytest.importorskip("stable_baselines3")

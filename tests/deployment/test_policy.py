@@ -74,6 +74,7 @@ def end(safe):
 # The same policy, in the simulation and on the bus
 
 
+@pytest.mark.slow
 def test_the_same_policy_object_moves_the_simulated_and_the_emulated_arm_alike():
     task, policy, traces = Reach(duration=1.6, hold=1.6), None, {}
     for name, overrides in {

@@ -120,6 +120,7 @@ def test_without_an_encoder_nobody_pretends_to_know_where_the_link_is(folder):
     np.testing.assert_allclose(state.motor_position, 0.0, atol=0.01)
 
 
+@pytest.mark.slow
 def test_a_motion_is_learned_and_played_on_the_bus(folder, verb):
     lift = ("trajectory.goal=0.4", "trajectory.duration=2", "learning.tolerance=0.02")
     small = ("robustness.robots=0", "report.pictures=false", "hydra.run.dir=lift")
@@ -144,6 +145,7 @@ def test_a_motion_is_learned_and_played_on_the_bus(folder, verb):
     assert "nothing measures the position of joint hip, knee; give its link an encoder" in err
 
 
+@pytest.mark.slow
 def test_a_policy_is_trained_and_played_on_the_bus(folder, verb, pliant):
     pytest.importorskip("stable_baselines3")
     quick = ("task.duration=0.2", "task.hold=0.04", "steps=16", "n_envs=2", "algo.n_steps=8", "algo.batch_size=16")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hydra import compose, initialize_config_module
 
+from pliant.conf.build import build
 from pliant.deployment.machines import machine
 from pliant.envs.emulated_ur import EmulatedUR
 from pliant.errors import ConfigurationError, UnknownNameError
@@ -47,6 +48,20 @@ def test_a_motion_is_played_and_recorded_on_the_emulated_controller(pliant, tmp_
     assert len(sent) == 150
     assert np.allclose(sent[-1], GOAL, atol=1e-3)
     assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_a_straight_line_of_the_tool_is_played_on_the_emulated_controller(pliant, tmp_path):
+    line = ["trajectory=straight_line", "trajectory.move=[0.1,0.1,0.1]", "trajectory.duration=3"]
+    done = pliant("deploy", *(setting for setting in MOTION if not setting.startswith("trajectory")), *line)
+    assert done.returncode == 0, done.stderr
+    seen = read_recording(tmp_path / "out" / "recording.mcap").series["/sensors"]
+    names = seen["name"]
+    tool = np.array(seen["value"])[:, [names.index(f"tcp/{axis}") for axis in "xyz"]]
+    way = tool - tool[0]
+    along = way @ np.ones(3) / np.sqrt(3.0)
+    assert along[-1] == pytest.approx(0.1 * np.sqrt(3.0), abs=2e-3)
+    assert np.linalg.norm(way - along[:, None] * np.ones(3) / np.sqrt(3.0), axis=1).max() < 5e-3
 
 
 def test_ctrl_c_walks_the_arm_home(tmp_path):
@@ -99,3 +114,13 @@ def test_one_word_chooses_the_machine():
 def test_what_does_not_go_together_is_refused(overrides, error, words):
     with pytest.raises(error, match=words):
         machine(configured(*overrides))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "acceleration"),
+    [(["robot=arm2"], 15.0), (["robot=ur10e"], 4.0), (["robot=ur10e", "safety.motion.rad.acceleration=9"], 9.0)],
+)
+def test_limits_are_the_command_lines_else_the_robots_else_ours(overrides, acceleration):
+    limits = build(configured(*overrides).safety, "safety").motion["rad"]
+    assert limits.acceleration == acceleration
+    assert limits.speed == 1.5

@@ -118,6 +118,7 @@ def test_learning_that_cannot_converge_says_why_before_its_second_trial(pliant, 
     assert "exceeds 1 from" in (tmp_path / "out" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_what_the_advice_says_helps(pliant, six_axis, tmp_path):
     slower = [*six_axis[:4], "trajectory.duration=10", *six_axis[5:]]
     done = pliant("ilc", *slower)
@@ -128,6 +129,7 @@ def test_what_the_advice_says_helps(pliant, six_axis, tmp_path):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_columns_of_a_recorded_motion_find_their_joints(pliant, quick, tmp_path):
     rows = [f"{t:g},{0.1 * t:g},{0.2 * t:g}" for t in (0.0, 1.0, 2.0)]
     for name, header in (("good", "time,elbow,shoulder"), ("bad", "time,hip,knee")):
@@ -144,6 +146,7 @@ def test_columns_of_a_recorded_motion_find_their_joints(pliant, quick, tmp_path)
         assert expected in refused.stderr
 
 
+@pytest.mark.slow
 def test_the_same_command_learns_the_same_to_the_last_bit(pliant, quick, tmp_path):
     for out in ("one", "two"):
         assert pliant("ilc", *quick[:-1], f"hydra.run.dir={out}", "learning.max_iterations=2").returncode == 1
@@ -151,6 +154,7 @@ def test_the_same_command_learns_the_same_to_the_last_bit(pliant, quick, tmp_pat
     np.testing.assert_array_equal(one.command, two.command)
 
 
+@pytest.mark.slow
 def test_an_interrupted_learning_goes_on_where_it_was(pliant, quick, tmp_path):
     common = (*quick[:-1], "learning.tolerance=1e-6")
     assert pliant("ilc", *common, "learning.max_iterations=5", "hydra.run.dir=whole").returncode == 1
@@ -186,6 +190,7 @@ def test_ctrl_c_keeps_the_best_so_far(quick, tmp_path):
     assert (tmp_path / "out" / "feedforward.npz").is_file()
 
 
+@pytest.mark.slow
 def test_a_sweep_is_summed_up_in_one_table_without_pictures_where_there_is_no_opengl(pliant, quick, tmp_path):
     done = pliant(
         "ilc", "--multirun", *quick[:-1], "ilc.gain=0.3,0.5", "robot.preset=0.2,0.6", "learning.max_iterations=2",

@@ -86,6 +86,7 @@ def test_while_it_imports_nothing_is_said(interrupted):
     assert (status, err) == (130, "")
 
 
+@pytest.mark.slow
 def test_a_sweep_ends_as_a_whole(interrupted, tmp_path):
     status, _, err = interrupted(
         command("ilc", "--multirun", *LEARNING, "ilc.gain=0.1,0.2,0.3", "hydra.sweep.dir=out"), "    2  "
@@ -96,6 +97,7 @@ def test_a_sweep_ends_as_a_whole(interrupted, tmp_path):
     assert not (tmp_path / "out" / "1").exists()
 
 
+@pytest.mark.slow
 def test_reproducing_an_experiment_that_is_cut_short_in_a_trial_has_no_result(interrupted, tmp_path):
     arguments = ("experiment=two_link,ilc", "hydra.run.dir=out")
     status, out, err = interrupted(watched("reproduce", "pliant.experiments.ilc.JointTrials", *arguments), "BEGUN")

@@ -100,6 +100,7 @@ def test_jobs_of_a_sweep_that_name_one_folder_do_not_write_over_each_other(start
     assert "same is used already" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_processes_released_at_once_lose_nothing(tmp_path):
     """Three runs and two sweeps of two jobs each, in processes of their own: seven results."""
     script = (

@@ -186,6 +186,7 @@ def test_a_stop_loses_nothing_and_a_second_one_stops_at_once(verb, tiny, tmp_pat
     assert signal.getsignal(number) == before
 
 
+@pytest.mark.slow
 def test_a_run_killed_while_it_writes_a_checkpoint_goes_on_from_the_one_before(verb, tiny, tmp_path):
     """SIGKILL when the second checkpoint is on its way to the disk, with everything of it written but the name."""
     code = """

@@ -238,6 +238,7 @@ def test_a_folder_that_is_no_sweep_is_refused(verb, tmp_path, trained):
     assert "it holds no jobs" in err
 
 
+@pytest.mark.slow
 def test_a_sweep_of_iterative_learning_is_summed_up_too(verb, tmp_path):
     quick = (
         "trajectory.duration=2.0",

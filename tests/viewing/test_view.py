@@ -134,6 +134,7 @@ def test_a_film_that_is_not_named_takes_the_place_of_no_other(tmp_path, monkeypa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["motion.webp", "motion_2.webp"]
 
 
+@pytest.mark.slow
 def test_a_film_is_written_and_its_gauges_are_seen(pliant, tmp_path):
     small = ("viewer=offscreen", "duration=0.4", "width=96", "height=72")
     done = pliant("view", "rig1", *small, **NO_DISPLAY, MUJOCO_GL="egl")
@@ -221,6 +222,7 @@ print(len(names), "films")
 """
 
 
+@pytest.mark.slow
 def test_every_experiment_can_be_filmed(tmp_path):
     pytest.importorskip("mink")
     pytest.importorskip("PIL.Image")

@@ -106,6 +106,28 @@ def test_what_has_a_wrong_type_is_explained(tmp_path, settings, error, expected)
         describe({"model": write(tmp_path), "folder": str(tmp_path), **settings})
 
 
+def test_a_file_says_how_fast_its_robot_is_moved(tmp_path):
+    write(tmp_path)
+    file = tmp_path / "leg.yaml"
+    file.write_text("model: leg.xml\nlimits: {rad: {acceleration: 4.0}}\n")
+    assert describe(file).limits == {"rad": {"acceleration": 4.0}}
+
+
+@pytest.mark.parametrize(
+    ("limits", "error", "text"),
+    [
+        ("fast", ConfigurationError, "fast"),
+        ({"rad": 4.0}, ConfigurationError, "needed"),
+        ({"degree": {"speed": 90.0}}, UnknownNameError, "unit"),
+        ({"rad": {"jerk": 1.0}}, UnknownNameError, "jerk"),
+        ({"rad": {"speed": -1.0}}, OutOfBoundsError, "rad.speed"),
+    ],
+)
+def test_limits_that_cannot_be_are_refused(tmp_path, limits, error, text):
+    with pytest.raises(error, match=text):
+        describe({"model": str(tmp_path / write(tmp_path)), "limits": limits})
+
+
 def test_one_name_is_a_list_of_one(tmp_path):
     model = own_robot(write(tmp_path), tmp_path, end_effectors="toe", signals="imu_gyro")
     assert model.end_effectors == {"toe": "toe"}

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pliant.envs.compiled import compiled
+from pliant.actuators.compiled import compiled
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.simulation import SimulatedRobot
 from pliant.envs.simulation.readings import collect, deliver, diverged, give

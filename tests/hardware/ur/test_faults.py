@@ -67,6 +67,7 @@ def test_a_motion_that_something_else_ends_is_a_fault_with_its_cause(controller,
         at_rest(machine, until)
 
 
+@pytest.mark.slow
 def test_another_program_that_takes_the_arm_is_noticed_when_it_does_not_follow(controller, arm, go):
     """The client goes on sending, True each time, and a program runs: but its target stays where it was."""
     machine = controller()
@@ -139,6 +140,7 @@ def test_packages_that_come_late_within_patience_change_nothing(controller, arm,
     assert np.allclose(robot.read().position, goal, atol=5e-3)
 
 
+@pytest.mark.slow
 def test_a_link_that_fails_and_comes_back_is_built_anew(controller, arm, go):
     """Repeated stalls with the client's own `reconnect` bring it down; here its process is replaced."""
     machine = controller()
