@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
+from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array, all_finite, number_array, positive
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_bounds, unknown_name
 
@@ -190,7 +190,7 @@ class Admittance(Law[AdmittanceGains]):
         """Let one period pass; see `Law`."""
         if self._new:
             self._desired_before[:], self._new = desired_rate, False
-        _advance_admittance(
+        compiled(_advance_admittance)(
             self.offset,
             self.rate,
             desired_rate,
@@ -230,7 +230,7 @@ class DirectForce(Law[DirectForceGains]):
             self._force_before[:] = force
             self._fading[:] = self.rate - self._ki * force
             self._new = self._changed = False
-        _advance_direct(
+        compiled(_advance_direct)(
             self.offset,
             self.rate,
             desired_rate,
@@ -358,7 +358,6 @@ def _mean(x: float) -> float:
     return math.expm1(x) / x if x else 1.0
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
 def _advance_admittance(
     offset: Array,
     rate: Array,
@@ -387,7 +386,6 @@ def _advance_admittance(
         desired_before[i] = desired_rate[i]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
 def _advance_direct(
     offset: Array,
     rate: Array,

@@ -8,7 +8,8 @@ import mujoco
 import numpy as np
 
 from pliant.controllers.checks import Array, finite_array, positive
-from pliant.controllers.poses import difference, turn
+from pliant.controllers.interaction.frames import own_offset_pose
+from pliant.controllers.poses import difference
 from pliant.errors import ConfigurationError, OutOfBoundsError, check_bounds
 
 _LARGEST_TURN = 3.0
@@ -91,10 +92,7 @@ class CartesianPath:
         length = self.time[i + 1] - self.time[i]
         after = max(s - self.time[i], 0.0)
         way = self._through(i, after, length) if self.through else self._share(after, length) * self._ways[i]
-        found = np.array(self.poses[i])
-        found[:3] += way[:3]
-        turn(found[3:], self.poses[i, 3:], way[3:])
-        return found
+        return own_offset_pose(self.poses[i], way)
 
     def _share(self, t: float, length: float) -> float:
         """How much of a line is done a time after its beginning."""

@@ -1,6 +1,6 @@
 """What an update of an interaction controller takes, kinematics included, on a UR10 in contact on a trajectory.
 
-    python tests/benchmarks/interaction.py [--updates 20000]
+python tests/benchmarks/interaction.py [--updates 20000]
 """
 
 import argparse
@@ -8,7 +8,12 @@ import time
 
 import numpy as np
 
-from pliant.controllers.interaction import AdmittanceGains, CartesianTrajectory, DirectForceGains, InteractionController
+from pliant.controllers.interaction import (
+    AdmittanceGains,
+    CartesianTrajectory,
+    DirectForceGains,
+    InteractionController,
+)
 from pliant.envs.arm import arm
 from pliant.envs.models.ur import ur
 from pliant.hardware.robot import Channel, RobotInfo, State, joint_signals
@@ -38,7 +43,10 @@ def measure(gains, updates: int) -> np.ndarray:
     """Return the time of each update, s."""
     own = arm(ur("ur10", tcp=(0.0, 0.0, 0.195, 0.0, 0.0, 0.0)))
     command = tuple(Channel(f"{j}/position", "rad", -6.3, 6.3) for j in own.kinematics.joints)
-    signals = [*joint_signals(own.kinematics.joints, ()), *(Channel(f"wrist/{q}", "1", -np.inf, np.inf) for q in QUANTITIES)]
+    signals = [
+        *joint_signals(own.kinematics.joints, ()),
+        *(Channel(f"wrist/{q}", "1", -np.inf, np.inf) for q in QUANTITIES),
+    ]
     info = RobotInfo("ur10", own.kinematics.joints, (), command, PERIOD, signals=tuple(signals))
     controller = InteractionController(own, info, gains, Unconditioned())
     none, unknown, q = np.empty(0), np.full(6, np.nan), np.array(START)
