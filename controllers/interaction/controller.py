@@ -51,8 +51,8 @@ class InteractionController(Controller):
     """Moves a tool that touches things: three states, and a fourth after a fault; see `Mode`.
 
     It takes goals (`submit`) from any thread, or plays a list of them, each when the one before is done. A goal
-    that cannot be is refused with the reason: in the wrong state, with a NaN, out of reach, by a singular posture, with
-    gains that are unstable in contact. A whole list is rehearsed before anything moves.
+    that cannot be is refused with the reason: in the wrong state, with a NaN, out of reach, by a singular posture,
+    with gains that are unstable in contact. A whole list is rehearsed before anything moves.
 
     The motion goes on by one period in every update, whatever time passed.
 

@@ -23,13 +23,13 @@ class CartesianPath:
     """Poses at given times, from rest to rest.
 
     Straight lines with even turning, each at rest at its ends: with least jerk or, with `ramp`, at constant
-    speed between two ramps. Or, with `through`, without a stop: cubic in between, with a continuous speed, which at
-    a pose is that of the parabola through it and its neighbours.
+    speed between two ramps. Or, with `through`, without a stop: cubic in between, with a continuous speed, which
+    at a pose is that of the parabola through it and its neighbours.
 
     Source of the least jerk: Flash & Hogan 1985, The coordination of arm movements, eq. 3.
 
     Raises:
-        ShapeError, OutOfBoundsError: no such numbers, times that do not increase from 0, a turn of more than 3 rad.
+        ShapeError, OutOfBoundsError: no such numbers, times that do not increase from 0, a turn beyond 3 rad.
         ConfigurationError: ramps of a path that does not stop, or longer than half of a line.
     """
 
@@ -212,7 +212,7 @@ class CartesianMotion:
 
 
 class JointMotion:
-    """From joint positions at some speed to others at rest: of fifth order, without a jump of speed or acceleration.
+    """From joint positions at some speed to others at rest: of fifth order, so that no acceleration jumps.
 
     Args:
         begin: positions, (joints,), rad or m.

@@ -143,12 +143,7 @@ def check_stability(gains: Gains, contact: Contact, period: float, low_pass: Low
     for verdict in verdicts(gains, contact, period, low_pass):
         axis = AXES.index(verdict.axis)
         if verdict.stable:
-            part = as_six(gains.kp)[axis] * verdict.stiffness if isinstance(gains, DirectForceGains) else 0.0
-            if part > _PROPORTIONAL:
-                raise ConfigurationError(
-                    f"axis {verdict.axis} may be unstable in contact: kp·K is {part:.3g}, and a resonance may "
-                    f"amplify it five times; kp up to {_PROPORTIONAL / verdict.stiffness:.3g} keeps it at {_PROPORTIONAL:g}."
-                )
+            _check_proportional(gains, axis, verdict)
             continue
         worst = verdict.poles[np.argsort(-np.abs(verdict.poles))[:2]]
         shown = ", ".join(f"{p.real:.3g}" if abs(p.imag) < 1e-12 else f"{p.real:.3g}{p.imag:+.3g}i" for p in worst)
@@ -158,6 +153,15 @@ def check_stability(gains: Gains, contact: Contact, period: float, low_pass: Low
             f"and servo in series) the loop sampled every {1e3 * period:g} ms has poles up to "
             f"{np.abs(verdict.poles).max():.4g} in size ({shown}). "
             f"{_way_out(gains, axis, contact, period, low_pass)}"
+        )
+
+
+def _check_proportional(gains: Gains, axis: int, verdict: Verdict) -> None:
+    part = as_six(gains.kp)[axis] * verdict.stiffness if isinstance(gains, DirectForceGains) else 0.0
+    if part > _PROPORTIONAL:
+        raise ConfigurationError(
+            f"axis {verdict.axis} may be unstable in contact: kp·K is {part:.3g}, and a resonance may amplify it five "
+            f"times; kp up to {_PROPORTIONAL / verdict.stiffness:.3g} keeps it at {_PROPORTIONAL:g}."
         )
 
 

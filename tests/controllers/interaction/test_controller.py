@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from tests.controllers.interaction.conftest import START, Rig
 
 from pliant.controllers.interaction import (
     AdmittanceGains,
@@ -29,13 +30,12 @@ from pliant.errors import (
     ShapeError,
     UnknownNameError,
 )
-from tests.controllers.interaction.conftest import START, Rig
 
 SOFT = AdmittanceGains(10.0, 400.0, 800.0)
 PRESSING = DirectForceGains(0.0, 4e-4)
 GUIDING = DirectForceGains(0.0, [5e-3] * 3 + [0.05] * 3, ("x", "y", "z", "rx", "ry", "rz"))
 LINE = CartesianTrajectory([[0.1, 0.05, 0.0]], [2.0])
-NEAR = JointSetpoint(START + [0.1, -0.1, 0.1, 0.0, 0.1, 0.2])
+NEAR = JointSetpoint(np.add(START, [0.1, -0.1, 0.1, 0.0, 0.1, 0.2]))
 
 
 def wall(stiffness, depth, slope=0.0):
@@ -187,7 +187,7 @@ def acted(rig, what):
 @pytest.mark.parametrize("scene", SCENES)
 @pytest.mark.parametrize("seed", range(2))
 def test_nothing_jumps_whatever_happens_when(rig, scene, seed):
-    """Every kind of switch, at random instants and in random order, at two clocks: accelerations stay what they are."""
+    """Every kind of switch, at random instants and in random order: accelerations are the same at two clocks."""
     random = np.random.default_rng(seed)
     largest = {}
     order = list(random.permutation(["trajectory", "wrench", "softer", "pause", "resume", "joints", "force"]))
@@ -224,7 +224,7 @@ def test_the_frame_of_the_law_is_renewed_by_a_motion_without_a_jump(rig):
 
 
 def test_an_approach_ends_at_a_contact_and_hands_over(rig):
-    """2/√(K·m) of 50 kN/m and 12 kg is 2.6 mm/s: the peak stays 2 N above what is desired, or 2 N above contact."""
+    """2/√(K·m) of 50 kN/m and 12 kg is 2.6 mm/s: the peak stays within 2 N of what is desired."""
     contact = Contact(5e4, mass=12.0)
     speed = contact.fastest_approach(2.0)
     found = rig(PRESSING, period=0.001, wrench=wall(5e4, 0.004), contact=contact)
@@ -484,7 +484,7 @@ def test_a_list_that_cannot_be_is_refused_before_anything_moves(rig):
 def test_a_goal_in_the_wrong_state_is_refused(rig, first, second, part):
     found = rig(SOFT)
     found.controller.submit(first)
-    with pytest.raises(RobotError, match="comes first|taken in"):
+    with pytest.raises(RobotError, match=r"comes first|taken in"):
         found.controller.submit(LINE)
     found.run(0.1)
     with pytest.raises(RobotError, match=part):
@@ -516,7 +516,7 @@ def test_another_robot_is_refused_with_all_that_it_lacks(ur10, rig):
         InteractionController(ur10, other, SOFT, found.conditioning)
     for part in ("joint 'wrist_3'", "positions for joint 'elbow'", "signal 'wrist/force_x'", "wrist/torque_z"):
         assert part in str(told.value)
-    with pytest.raises(MismatchError, match="a period other than its 0.004 s"):
+    with pytest.raises(MismatchError, match=r"a period other than its 0\.004 s"):
         found.controller.check(replace(found.info, period=0.004))
 
 

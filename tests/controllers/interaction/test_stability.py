@@ -114,7 +114,7 @@ def test_an_unstable_loop_is_refused_with_the_way_out():
     with pytest.raises(ConfigurationError):
         check_stability(DirectForceGains(0.0, 1.02 * limit), contact, 0.008, low_pass)
 
-    with pytest.raises(ConfigurationError, match="mass from .* or damping from") as told:
+    with pytest.raises(ConfigurationError, match=r"mass from .* or damping from") as told:
         check_stability(AdmittanceGains(1.0, 50.0, 10.0, ("z",)), contact, 0.008, low_pass)
     for name, make in (
         ("mass", lambda value: AdmittanceGains(value, 50.0, 10.0, ("z",))),
