@@ -28,7 +28,7 @@ def arm(
     flange: str | None = None,
     speed: float | Sequence[float] | None = None,
 ) -> Arm:
-    """Return an arm's kinematics, frames and speeds.
+    """Return an arm's kinematics, frames, speeds and load.
 
     Args:
         robot: see `describe`.
@@ -50,7 +50,8 @@ def arm(
         flange=_fixed(model, own.site, flange or site),
         sensor=_fixed(model, own.site, site),
     )
-    return Arm(own, preview, frames, _speeds(model, found.model, speed), sensor)
+    load = float(model.body_subtreemass[model.site(site).bodyid[0]])
+    return Arm(own, preview, frames, _speeds(model, found.model, speed), load, sensor)
 
 
 def load_behind(robot: Any, sensor: str = "wrist") -> dict[str, Any]:

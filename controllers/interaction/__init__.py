@@ -27,6 +27,7 @@ from pliant.controllers.interaction.motion import CartesianMotion, CartesianPath
 from pliant.controllers.interaction.planning import Arm
 from pliant.controllers.interaction.stability import (
     Contact,
+    Loop,
     LowPass,
     Verdict,
     check_stability,
@@ -57,6 +58,7 @@ __all__ = [
     "JointSetpoint",
     "Law",
     "LawLimits",
+    "Loop",
     "LowPass",
     "Mode",
     "NewGains",

@@ -415,7 +415,7 @@ class InteractionController(Controller):
 
     def _check_gains(self, gains: Gains) -> None:
         if self._contact is not None:
-            check_stability(gains, self._contact, self._period, self._low_pass)
+            check_stability(gains, self._contact, self._period, self._low_pass, self.arm.load)
 
     def _joint_step(self) -> Array:
         motion = self._joint_motion
