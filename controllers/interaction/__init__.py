@@ -10,6 +10,7 @@ from pliant.controllers.interaction.goals import (
     Goal,
     JointSetpoint,
     NewGains,
+    Replay,
     Tare,
     Wait,
 )
@@ -34,6 +35,7 @@ from pliant.controllers.interaction.stability import (
     suggested_gains,
     verdicts,
 )
+from pliant.controllers.interaction.teaching import Demonstration
 
 __all__ = [
     "Admittance",
@@ -46,6 +48,7 @@ __all__ = [
     "CartesianTrajectory",
     "Conditioning",
     "Contact",
+    "Demonstration",
     "DesiredWrench",
     "DirectForce",
     "DirectForceGains",
@@ -62,6 +65,7 @@ __all__ = [
     "LowPass",
     "Mode",
     "NewGains",
+    "Replay",
     "Tare",
     "Verdict",
     "Wait",

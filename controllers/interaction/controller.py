@@ -26,6 +26,7 @@ from pliant.controllers.interaction.goals import (
     Goal,
     JointSetpoint,
     NewGains,
+    Replay,
     Tare,
     Wait,
     as_gains,
@@ -213,7 +214,7 @@ class InteractionController(Controller):
         found: Gains = self._law.gains if self._approach is None else self._approach_gains
         return found
 
-    def submit(self, goal: Goal | Mapping[str, Any]) -> None:
+    def submit(self, goal: Goal | Replay | Mapping[str, Any]) -> None:
         """Ask for a goal, which begins with the next update. A motion is rehearsed first, which takes some ms.
 
         Raises:
