@@ -1,4 +1,4 @@
-"""The arm that an interaction controller needs to know, from the description of a robot."""
+"""What an interaction controller needs to know of an arm, from the description of a robot."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,73 +7,81 @@ import mujoco
 import numpy as np
 
 from pliant.actuators import compile_model
-from pliant.controllers.arm_kinematics import ArmKinematics
 from pliant.controllers.checks import Array
 from pliant.controllers.interaction import Arm, ArmFrames
 from pliant.controllers.poses import compose, inverse
 from pliant.envs.description import describe
+from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.straight_line import arm_kinematics
 from pliant.errors import ConfigurationError, unknown_name
 
 _SPEEDS = "speed_limits"
 """Numeric of a model: largest speeds of its joints, rad/s or m/s."""
+_SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 
 
 def arm(
     robot: Any,
-    end_effector: str = "tip",
+    end_effector: str | None = None,
     sensor: str = "wrist",
     *,
     flange: str | None = None,
-    joints: Sequence[str] | None = None,
     speed: float | Sequence[float] | None = None,
 ) -> Arm:
-    """Return an arm's kinematics, frames and speeds.
+    """Return an arm's kinematics, frames, speeds and load.
 
     Args:
         robot: see `describe`.
-        end_effector: name of the one whose site is the tool's centre point.
+        end_effector: whose site is the tool's centre point; None: the only one.
         sensor: name of the force-torque sensor.
         flange: site of the flange; None: that of the sensor.
-        joints: that move it; None: all of the robot between its base and the site.
         speed: largest joint speeds, rad/s or m/s, one for all or each; None: the model's numeric `speed_limits`.
 
     Raises:
-        UnknownNameError: no such end effector, sensor, site or joint.
-        ConfigurationError: a floating robot; a sensor or flange that moves against the tool; no speed known.
+        UnknownNameError: no such end effector, sensor or site.
+        ConfigurationError: as `arm_kinematics`; a sensor or flange that moves against the tool; no speed is known.
+    """
+    found = describe(robot)
+    own, preview = (arm_kinematics(found, end_effector) for _ in range(2))
+    site = _sensor_site(found.model, sensor)
+    model = compile_model(found.model.spec)
+    frames = ArmFrames(
+        base=_base(model, found.model.joints[0]),
+        flange=_fixed(model, own.site, flange or site),
+        sensor=_fixed(model, own.site, site),
+    )
+    load = float(model.body_subtreemass[model.site(site).bodyid[0]])
+    return Arm(own, preview, frames, _speeds(model, found.model, speed), load, sensor)
+
+
+def load_behind(robot: Any, sensor: str = "wrist") -> dict[str, Any]:
+    """Return what hangs on a force-torque sensor by the robot's model: `mass`, kg, and `com`, m, in its axes.
+
+    Raises:
+        UnknownNameError: no such sensor.
     """
     found = describe(robot).model
-    for kind, name, known in (
-        ("end effector", end_effector, found.end_effectors),
-        ("force-torque sensor", sensor, found.force_torque),
-    ):
-        if name not in known:
-            raise unknown_name(kind, name, known, f"robot {found.name!r}")
-    if found.base is not None:
-        raise ConfigurationError(f"robot {found.name!r} floats; an arm that is fixed to the world is needed.")
+    name = _sensor_site(found, sensor)
     model = compile_model(found.spec)
-    site = found.end_effectors[end_effector]
-    chain = _chain(model, model.site(site).bodyid[0])
-    names = tuple(joints) if joints is not None else tuple(name for name in found.joints if name in chain)
-    frames = ArmFrames(
-        base=_body_pose(model, model.body_parentid[model.joint(chain[0]).bodyid[0]]) if chain else np.zeros(7),
-        sensor=_fixed(model, site, found.force_torque[sensor]),
-        flange=_fixed(model, site, flange or found.force_torque[sensor]),
-    )
-    own, preview = (ArmKinematics(model, site, names) for _ in range(2))
-    return Arm(own, preview, frames, _speeds(model, found.name, found.joints, names, speed), sensor)
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    site = data.site(name)
+    body = model.site(name).bodyid[0]
+    mass = float(model.body_subtreemass[body])
+    com = (data.subtree_com[body] - site.xpos) @ site.xmat.reshape(3, 3)
+    return {"mass": mass, "com": com.tolist() if mass > 0.0 else [0.0, 0.0, 0.0]}
 
 
-def _chain(model: mujoco.MjModel, body: int) -> list[str]:
-    """Names of the joints that move a body, from the base on."""
-    names: list[str] = []
-    while body:
-        first, count = model.body_jntadr[body], model.body_jntnum[body]
-        names = [model.joint(i).name for i in range(first, first + count)] + names
-        body = model.body_parentid[body]
-    return names
+def _sensor_site(model: RobotModel, sensor: str) -> str:
+    if sensor not in model.force_torque:
+        raise unknown_name("force-torque sensor", sensor, model.force_torque, f"robot {model.name!r}")
+    return model.force_torque[sensor]
 
 
-def _body_pose(model: mujoco.MjModel, body: int) -> Array:
+def _base(model: mujoco.MjModel, joint: str) -> Array:
+    """Pose of the body that the first joint turns against."""
+    body = model.body_parentid[model.joint(joint).bodyid[0]]
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     return np.concatenate([data.xpos[body], data.xquat[body]])
@@ -89,7 +97,7 @@ def _fixed(model: mujoco.MjModel, tool: str, name: str) -> Array:
     for shift in (0.0, 0.3):
         data.qpos[:] = model.qpos0
         for joint in range(model.njnt):
-            if model.jnt_type[joint] in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
+            if int(model.jnt_type[joint]) in _SCALAR:
                 data.qpos[model.jnt_qposadr[joint]] += shift
         mujoco.mj_kinematics(model, data)
         found.append(compose(inverse(_site_pose(data, tool)), _site_pose(data, name)))
@@ -105,39 +113,17 @@ def _site_pose(data: mujoco.MjData, name: str) -> Array:
     return pose
 
 
-def _speeds(
-    model: mujoco.MjModel,
-    robot: str,
-    all_joints: Sequence[str],
-    joints: Sequence[str],
-    given: float | Sequence[float] | None,
-) -> Array:
+def _speeds(model: mujoco.MjModel, robot: RobotModel, given: float | Sequence[float] | None) -> Array:
+    number = len(robot.joints)
     if given is not None:
-        return np.broadcast_to(np.asarray(given, np.float64), len(joints)).copy()
+        try:
+            return np.broadcast_to(np.asarray(given, np.float64), number).copy()
+        except ValueError as error:
+            raise ConfigurationError(f"speeds of {number} joints are {given!r}; one for all, or each.") from error
     numerics = [model.numeric(i).name for i in range(model.nnumeric)]
-    if _SPEEDS not in numerics or len(model.numeric(_SPEEDS).data) != len(all_joints):
+    if _SPEEDS not in numerics or len(model.numeric(_SPEEDS).data) != number:
         raise ConfigurationError(
-            f"robot {robot!r} does not say how fast its joints may be: give `speed`, or its model a numeric "
-            f"{_SPEEDS!r} with {len(all_joints)} numbers, in rad/s or m/s."
+            f"robot {robot.name!r} does not say how fast its joints may be: give `speed`, or its model a numeric "
+            f"{_SPEEDS!r} with {number} numbers, in rad/s or m/s."
         )
-    speeds = dict(zip(all_joints, model.numeric(_SPEEDS).data, strict=True))
-    return np.array([speeds[name] for name in joints])
-
-
-def load_behind(robot: Any, sensor: str = "wrist") -> dict[str, Any]:
-    """Return what hangs on a force-torque sensor, by the robot's model: `mass`, kg, and `com`, m, in its axes.
-
-    Errors of `arm`.
-    """
-    found = describe(robot).model
-    if sensor not in found.force_torque:
-        raise unknown_name("force-torque sensor", sensor, found.force_torque, f"robot {found.name!r}")
-    model = compile_model(found.spec)
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    mujoco.mj_comPos(model, data)
-    site = found.force_torque[sensor]
-    body = model.site(site).bodyid[0]
-    away = data.subtree_com[body] - data.site(site).xpos
-    com = away @ data.site(site).xmat.reshape(3, 3)
-    return {"mass": float(model.body_subtreemass[body]), "com": com.tolist()}
+    return np.array(model.numeric(_SPEEDS).data)

@@ -101,7 +101,7 @@ def chosen_motion(config: DictConfig) -> LoopedMotion:
         return LoopedMovement(feedforward_movement(robot, FeedForward.load(config.feedforward)))
     if config.get("controller") is not None:
         controller = build_controller(config.controller, robot.info)
-        duration = math.inf if controller.trajectory is None else float(controller.trajectory.duration)
+        duration = math.inf if controller.duration is None else controller.duration
         return LoopedMovement(Movement(robot, controller, duration, before=controller.initial_command))
     if config.get("trajectory") is not None:
         return LoopedMovement(trajectory_movement(robot, build(config.trajectory, "trajectory")))

@@ -10,6 +10,7 @@ from pliant.controllers.interaction.goals import (
     Goal,
     JointSetpoint,
     NewGains,
+    Replay,
     Tare,
     Wait,
 )
@@ -27,12 +28,14 @@ from pliant.controllers.interaction.motion import CartesianMotion, CartesianPath
 from pliant.controllers.interaction.planning import Arm
 from pliant.controllers.interaction.stability import (
     Contact,
+    Loop,
     LowPass,
     Verdict,
     check_stability,
     suggested_gains,
     verdicts,
 )
+from pliant.controllers.interaction.teaching import Demonstration
 
 __all__ = [
     "Admittance",
@@ -45,6 +48,7 @@ __all__ = [
     "CartesianTrajectory",
     "Conditioning",
     "Contact",
+    "Demonstration",
     "DesiredWrench",
     "DirectForce",
     "DirectForceGains",
@@ -57,9 +61,11 @@ __all__ = [
     "JointSetpoint",
     "Law",
     "LawLimits",
+    "Loop",
     "LowPass",
     "Mode",
     "NewGains",
+    "Replay",
     "Tare",
     "Verdict",
     "Wait",

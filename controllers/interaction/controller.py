@@ -7,6 +7,7 @@ Source: Storiale, Ferrentino and Chiacchio 2022, "Robot-agnostic interaction con
 states. Unlike there, every switch leaves the command and its speed without a jump.
 """
 
+import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ import numpy as np
 from pliant.controllers.checks import Array, finite_array
 from pliant.controllers.controller import Controller
 from pliant.controllers.interaction.execution import Conditioning, Event, Feedback, Mode, Watch
-from pliant.controllers.interaction.frames import Frame, as_frame, offset_pose
+from pliant.controllers.interaction.frames import Frame, along, as_frame, offset_pose
 from pliant.controllers.interaction.goals import (
     Approach,
     CartesianTrajectory,
@@ -25,6 +26,7 @@ from pliant.controllers.interaction.goals import (
     Goal,
     JointSetpoint,
     NewGains,
+    Replay,
     Tare,
     Wait,
     as_gains,
@@ -50,8 +52,8 @@ class InteractionController(Controller):
     """Moves a tool that touches things: three states, and a fourth after a fault; see `Mode`.
 
     It takes goals (`submit`) from any thread, or plays a list of them, each when the one before is done. A goal
-    that cannot be is refused with the reason: in the wrong state, with a NaN, out of reach, by a singular posture, with
-    gains that are unstable in contact. A whole list is rehearsed before anything moves.
+    that cannot be is refused with the reason: in the wrong state, with a NaN, out of reach, by a singular posture,
+    with gains that are unstable in contact. A whole list is rehearsed before anything moves.
 
     The motion goes on by one period in every update, whatever time passed.
 
@@ -157,16 +159,17 @@ class InteractionController(Controller):
         self._stuck = self._braking = 0.0
         self._held = self._reason = self._goal = ""
         self._stand()
-        self._measured = self._target
+        self._measured = self._desired_then = self._target
         self._mode, self._begun = Mode.STATIC, True
 
     def update(self, state: State, t: float) -> Array:
         """Return the command, (columns,): of the joints as the law and the motion have it, of others as it was."""
         self._count += 1
+        self._desired_then = self._desired
         self._late = t - (self._count - 1) * self._period
         kinematics = self.arm.kinematics
         joints = state.position[self._joints]
-        self._measured = self._target if np.isnan(joints.sum()) else kinematics.pose(joints)
+        self._measured = self._target if math.isnan(joints.sum()) else kinematics.pose(joints)
         self._wrench.take(state, self._measured, self._axes, kinematics, self._q, self._speed)
         if self._mode is not Mode.HELD:
             self._watch_over()
@@ -196,7 +199,7 @@ class InteractionController(Controller):
             desired=self._desired.copy(),
             commanded=self._target.copy(),
             measured=self._measured.copy(),
-            error=difference(self._desired, self._measured),
+            error=difference(self._desired_then, self._measured),
             wrench=self._wrench.value.copy(),
             desired_wrench=self._asked.value.copy(),
             contact=self._wrench.touching,
@@ -211,7 +214,7 @@ class InteractionController(Controller):
         found: Gains = self._law.gains if self._approach is None else self._approach_gains
         return found
 
-    def submit(self, goal: Goal | Mapping[str, Any]) -> None:
+    def submit(self, goal: Goal | Replay | Mapping[str, Any]) -> None:
         """Ask for a goal, which begins with the next update. A motion is rehearsed first, which takes some ms.
 
         Raises:
@@ -316,9 +319,10 @@ class InteractionController(Controller):
         if self._wrench.fault:
             self._hold(self._wrench.fault)
             return
-        asked = float(np.abs(self._asked.value[:3]).max())
-        pressing = self._led_by_force and self._mode is not Mode.JOINT and asked > self.watch.contact
-        if self._wrench.lost(pressing and self._approach is None):
+        asked = 0.0
+        if self._led_by_force and self._mode is not Mode.JOINT and self._approach is None:
+            asked = math.hypot(*self._asked.value[:3].tolist())
+        if self._wrench.lost(asked > self.watch.contact):
             self._hold(
                 f"the contact is lost for {self.watch.lost_after:g} s while it is to press with {asked:.3g} N"
             )
@@ -412,7 +416,7 @@ class InteractionController(Controller):
 
     def _check_gains(self, gains: Gains) -> None:
         if self._contact is not None:
-            check_stability(gains, self._contact, self._period, self._low_pass)
+            check_stability(gains, self._contact, self._period, self._low_pass, self.arm.load)
 
     def _joint_step(self) -> Array:
         motion = self._joint_motion
@@ -430,16 +434,17 @@ class InteractionController(Controller):
         """Joint positions by law, motion and kinematics."""
         rate, motion = _STILL, self._motion
         if motion is not None:
-            rate = (motion.advance(not self._held).reshape(2, 3) @ self._axes).ravel() / self._period
+            rate = along(self._axes, motion.advance(not self._held), 1.0 / self._period)
             self._desired = motion.pose
             self._follow_wrench(motion)
         self._asked.advance()
         missing = _STILL if self._wrench.taring else self._asked.value - self._wrench.value
         self._law.advance(rate, missing)
-        target = offset_pose(self._desired, self._law.offset, self._axes)
-        twist = difference(target, self._target) / self._period
+        target, way = offset_pose(self._desired, self._law.offset, self._axes, self._target)
         q, gain = self._q, _GAIN / self._period
-        step = self.arm.kinematics.step(q, self._target, twist, self._period, gain=gain, speed=self._arm_speed)
+        step = self.arm.kinematics.step(
+            q, self._target, way / self._period, self._period, gain=gain, speed=self._arm_speed
+        )
         self._held = step.held
         self._target = self._give_in(step.q) if step.held else target
         if motion is not None:
@@ -449,9 +454,9 @@ class InteractionController(Controller):
     def _give_in(self, q: Array) -> Array:
         """Take the pose that the joints could reach for the commanded one, so that nothing winds up."""
         reached = self.arm.kinematics.pose(q)
-        offset = difference(reached, self._desired).reshape(2, 3) @ self._axes
-        rate = (difference(reached, self._target) / self._period).reshape(2, 3) @ self._axes
-        self._law.begin(offset.ravel(), rate.ravel())
+        offset = along(self._axes, difference(reached, self._desired))
+        rate = along(self._axes, difference(reached, self._target), 1.0 / self._period)
+        self._law.correct(offset, rate)
         return reached
 
     def _follow_wrench(self, motion: CartesianMotion) -> None:

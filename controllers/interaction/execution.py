@@ -48,9 +48,9 @@ class Feedback(NamedTuple):
     commanded: Array
     """Pose, (7,)."""
     measured: Array
-    """Pose, (7,); the commanded one where joints are not measured."""
+    """Pose at the beginning of the period, (7,); the commanded one where joints are not measured."""
     error: Array
-    """From the measured to the desired pose, (6,): m, and a rotation vector, rad, in the world's axes."""
+    """From the measured pose to the desired one of then, (6,): m, and a rotation vector, rad, in world axes."""
     wrench: Array
     """That the tool exerts on its surroundings, (6,), N and N·m."""
     desired_wrench: Array

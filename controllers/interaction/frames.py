@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
+from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array, finite_array
 from pliant.controllers.poses import compose, matrix, pose
 from pliant.errors import ConfigurationError, unknown_name
@@ -124,23 +124,35 @@ def tool_wrench(wrench: Array, rotation: Array, sensor: Array, tool: Array, axes
         tool: pose of the tool in the world, (7,).
         axes: in the world, (3, 3).
     """
-    found: Array = _tool_wrench(wrench, rotation, sensor, tool, axes)
+    found: Array = compiled(_tool_wrench)(wrench, rotation, sensor, tool, axes)
     return found
 
 
-def offset_pose(desired: Array, offset: Array, axes: Array) -> Array:
-    """Return a pose, (7,), moved by an offset along axes and turned by one about them.
+def offset_pose(desired: Array, offset: Array, axes: Array, before: Array) -> tuple[Array, Array]:
+    """Return a pose, (7,), moved by an offset along axes and turned by one about them; and the way to it.
 
     Args:
         desired: the pose in the world, (7,).
         offset: (6,), m, and a rotation vector, rad, in `axes`.
         axes: in the world, (3, 3).
+        before: pose from which the way, (6,), leads there: m, and a rotation vector, rad, in the world's axes.
     """
-    found: Array = _offset_pose(desired, offset, axes)
+    found: tuple[Array, Array] = compiled(_offset_pose)(desired, offset, axes, before)
     return found
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+def own_offset_pose(pose_before: Array, offset: Array) -> Array:
+    """Return a pose, (7,), moved by an offset, (6,), along the world's axes, m, but turned about its own, rad."""
+    found: Array = compiled(_own_offset_pose)(pose_before, offset)
+    return found
+
+
+def along(axes: Array, vectors: Array, scale: float = 1.0) -> Array:
+    """Return two vectors of the world, (6,), along axes, (3, 3), times a number."""
+    found: Array = compiled(_along)(axes, vectors, scale)
+    return found
+
+
 def _tool_wrench(wrench: Array, rotation: Array, sensor: Array, tool: Array, axes: Array) -> Array:
     force, torque, found = np.zeros(3), np.zeros(3), np.zeros(6)
     for i in range(3):
@@ -158,19 +170,55 @@ def _tool_wrench(wrench: Array, rotation: Array, sensor: Array, tool: Array, axe
     return found
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def _offset_pose(desired: Array, offset: Array, axes: Array) -> Array:
-    found, vector = desired.copy(), np.zeros(3)
+def _offset_pose(desired: Array, offset: Array, axes: Array, before: Array) -> tuple[Array, Array]:
+    found, way, vector = desired.copy(), np.zeros(6), np.zeros(3)
     for i in range(3):
         for j in range(3):
             found[i] += axes[i, j] * offset[j]
             vector[i] += axes[i, j] * offset[3 + j]
+        way[i] = found[i] - before[i]
+    turn = _exponential(vector)
+    found[3:] = _product(turn, desired[3:])
+    back = np.array([before[3], -before[4], -before[5], -before[6]])
+    done = _product(found[3:], back)
+    if done[0] < 0.0:
+        done = -done
+    sine = math.sqrt(done[1] ** 2 + done[2] ** 2 + done[3] ** 2)
+    scale = 2.0 * math.atan2(sine, done[0]) / sine if sine > 1e-12 else 2.0
+    way[3:] = scale * done[1:]
+    return found, way
+
+
+def _own_offset_pose(pose_before: Array, offset: Array) -> Array:
+    found = pose_before.copy()
+    found[:3] += offset[:3]
+    found[3:] = _product(pose_before[3:], _exponential(offset[3:]))
+    return found
+
+
+def _exponential(vector: Array) -> Array:
+    """Unit quaternion of a rotation vector."""
     angle = math.sqrt(vector[0] ** 2 + vector[1] ** 2 + vector[2] ** 2)
     half = math.sin(angle / 2.0) / angle if angle > 1e-9 else 0.5
-    a, b, c, d = math.cos(angle / 2.0), half * vector[0], half * vector[1], half * vector[2]
-    w, x, y, z = desired[3], desired[4], desired[5], desired[6]
-    found[3] = a * w - b * x - c * y - d * z
-    found[4] = a * x + b * w + c * z - d * y
-    found[5] = a * y - b * z + c * w + d * x
-    found[6] = a * z + b * y - c * x + d * w
+    return np.array([math.cos(angle / 2.0), half * vector[0], half * vector[1], half * vector[2]])
+
+
+def _product(a: Array, b: Array) -> Array:
+    """Of two quaternions."""
+    return np.array(
+        [
+            a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+            a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+            a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+            a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+        ]
+    )
+
+
+def _along(axes: Array, vectors: Array, scale: float) -> Array:
+    found = np.zeros(6)
+    for i in range(3):
+        for j in range(3):
+            found[i] += scale * axes[j, i] * vectors[j]
+            found[3 + i] += scale * axes[j, i] * vectors[3 + j]
     return found

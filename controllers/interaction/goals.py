@@ -11,8 +11,10 @@ from pliant.controllers.checks import Array, all_finite, finite_array, number_ar
 from pliant.controllers.interaction.frames import Frame, as_frame
 from pliant.controllers.interaction.laws import AdmittanceGains, DirectForceGains, Gains
 from pliant.controllers.interaction.motion import CartesianPath
+from pliant.controllers.interaction.teaching import Demonstration
 from pliant.controllers.poses import compose, pose
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_bounds, unknown_name
+from pliant.files import PathLike
 
 _RAMP: Final = 0.5
 """In which an approach speeds up, s."""
@@ -66,6 +68,28 @@ class CartesianTrajectory:
                 there[3:] = begin[3:]
             poses.append(there)
         return CartesianPath(np.array([0.0, *self.times]), np.array(poses), self.through, self.ramp)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The tool does what was demonstrated, under the law: a `CartesianTrajectory` through its poses."""
+
+    demonstration: Demonstration | PathLike
+    """Or a file of one. The time that the tool stands at its beginning and end is left out."""
+    lead: float = 3.0
+    """Time from where the tool is to where the demonstration begins, s."""
+    period: float = 0.1
+    """From one waypoint to the next, s; the longer, the smoother."""
+    speed: float = 1.0
+    """Times that of the demonstration."""
+
+    def trajectory(self) -> CartesianTrajectory:
+        """Return the trajectory. Errors of `Demonstration.load`; ShapeError, OutOfBoundsError for numbers."""
+        given = self.demonstration
+        found = given if isinstance(given, Demonstration) else Demonstration.load(given)
+        times, poses = found.moving().waypoints(self.period, self.speed)
+        lead = check_bounds("lead of a replay", self.lead, 1e-3, 1e4, "s")
+        return CartesianTrajectory(list(poses), (times + lead).tolist(), "world", through=True)
 
 
 @dataclass(frozen=True)
@@ -171,6 +195,7 @@ Goal = CartesianTrajectory | JointSetpoint | DesiredWrench | Approach | NewGains
 
 KINDS: dict[str, type] = {
     "trajectory": CartesianTrajectory,
+    "replay": Replay,
     "joints": JointSetpoint,
     "wrench": DesiredWrench,
     "approach": Approach,
@@ -214,6 +239,8 @@ def as_wrench(wrench: ArrayLike) -> Array:
 def _as_goal(what: str, goal: Any) -> Goal:
     if isinstance(goal, Goal):
         return goal
+    if isinstance(goal, Replay):
+        return goal.trajectory()
     if not isinstance(goal, Mapping) or len(goal) != 1:
         raise ConfigurationError(
             f"{what} is {goal!r}; {{KIND: entries}} with one of {', '.join(KINDS)} is needed."
@@ -230,8 +257,9 @@ def _as_goal(what: str, goal: Any) -> Goal:
         entries = {fields(target)[0].name: entries}
     if not isinstance(entries, Mapping):
         raise ConfigurationError(f"{what} ({kind}) is {entries!r}; it takes no entries.")
-    found: Goal = _make(target, entries, f"{what} ({kind})")
-    return found
+    found = _make(target, entries, f"{what} ({kind})")
+    made: Goal = found.trajectory() if isinstance(found, Replay) else found
+    return made
 
 
 def _make(kind: type, entries: Mapping[str, Any], what: str) -> Any:

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
+from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array, all_finite, number_array, positive
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_bounds, unknown_name
 
@@ -32,7 +32,7 @@ _RETURN: Final = 5.0
 """Rate at which an axis that no law acts on goes back to the desired motion, 1/s."""
 
 Values = float | Sequence[float]
-"""One number for x, y and z; or three; or six."""
+"""One number for x, y and z; or three; or six. A zero alone is for all."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,9 @@ class Law(ABC, Generic[_Of]):
         self._speed = np.repeat([limits.speed, limits.turning], 3)
         self._reach = np.repeat([limits.distance, limits.angle], 3)
         self._fade = np.repeat([limits.acceleration, limits.turning_acceleration], 3) * self.period
+        self._desired_before = np.zeros(6)
+        self._new = True
+        """Whether the law has just taken over."""
         self._gains = gains
         self._take(gains)
 
@@ -138,6 +141,11 @@ class Law(ABC, Generic[_Of]):
 
     def begin(self, offset: ArrayLike = _STILL, rate: ArrayLike = _STILL) -> None:
         """Take over at an offset and a rate, (6,) each."""
+        self.correct(offset, rate)
+        self._new = True
+
+    def correct(self, offset: ArrayLike, rate: ArrayLike) -> None:
+        """Go on from another offset and rate, (6,) each, to which the motion was held back."""
         self.offset[:], self.rate[:] = offset, rate
 
     def turn(self, rotation: Array) -> None:
@@ -171,20 +179,24 @@ class Admittance(Law[AdmittanceGains]):
 
     def _take(self, gains: AdmittanceGains) -> None:
         self._steps = np.array([exact_step(1.0, 2.0 * _RETURN, _RETURN**2, self.period)] * 6)
-        self._drag = np.zeros(6)
+        self._drag, self._acted = np.zeros(6), selected(gains.axes)
         self._steps[:, 4:] = 0.0  # no force acts on the others
         masses, dampings, stiffnesses = map(as_six, (gains.mass, gains.damping, gains.stiffness))
-        for i in np.flatnonzero(selected(gains.axes)):
+        for i in np.flatnonzero(self._acted):
             self._steps[i] = exact_step(masses[i], dampings[i], stiffnesses[i], self.period)
             self._drag[i] = 0.0 if gains.relative_damping else dampings[i]
 
     def advance(self, desired_rate: Array, force: Array) -> None:
         """Let one period pass; see `Law`."""
-        _advance_admittance(
+        if self._new:
+            self._desired_before[:], self._new = desired_rate, False
+        compiled(_advance_admittance)(
             self.offset,
             self.rate,
             desired_rate,
+            self._desired_before,
             force,
+            self._acted,
             self._steps,
             self._drag,
             self._speed,
@@ -207,26 +219,24 @@ class DirectForce(Law[DirectForceGains]):
         self._step = np.array(exact_step(1.0, 2.0 * _RETURN, _RETURN**2, self.period))
         self._forced = selected(gains.axes)
         self._kp, self._ki = np.array(as_six(gains.kp)), np.array(as_six(gains.ki))
-        self._last, self._fading = np.zeros(6), np.zeros(6)
-        self._begun = False
-
-    def begin(self, offset: ArrayLike = _STILL, rate: ArrayLike = _STILL) -> None:
-        """Take over at an offset and a rate, (6,) each."""
-        super().begin(offset, rate)
-        self._begun = False
+        self._force_before, self._fading = np.zeros(6), np.zeros(6)
+        self._changed = True
 
     def advance(self, desired_rate: Array, force: Array) -> None:
         """Let one period pass; see `Law`."""
-        if not self._begun:
-            self._last[:] = force
+        if self._new:
+            self._desired_before[:] = desired_rate
+        if self._new or self._changed:
+            self._force_before[:] = force
             self._fading[:] = self.rate - self._ki * force
-            self._begun = True
-        _advance_direct(
+            self._new = self._changed = False
+        compiled(_advance_direct)(
             self.offset,
             self.rate,
             desired_rate,
+            self._desired_before,
             force,
-            self._last,
+            self._force_before,
             self._fading,
             self._forced,
             self._kp,
@@ -313,11 +323,11 @@ def selected(axes: Sequence[str]) -> Array:
 
 
 def as_six(values: Values) -> tuple[float, ...]:
-    """Return numbers of gains for all six axes; those about the axes are 1 where they are not given."""
+    """Return numbers of gains for all six axes; those about the axes, if not given, are 1, or 0 if all are 0."""
     array = np.atleast_1d(np.asarray(values, np.float64))
     if array.size == 6:
         return tuple(array.tolist())
-    return (*np.broadcast_to(array, 3).tolist(), 1.0, 1.0, 1.0)
+    return (*np.broadcast_to(array, 3).tolist(), *[float(array.any())] * 3)
 
 
 def _settle(gains: Gains, what: str, lowest: dict[str, float]) -> None:
@@ -332,7 +342,7 @@ def _settle(gains: Gains, what: str, lowest: dict[str, float]) -> None:
         array = all_finite(f"{what}: {name}", number_array(f"{what}: {name}", getattr(gains, name)))
         if array.shape not in ((), (3,), (6,)):
             raise ShapeError(f"{what}: {name} has shape {array.shape}; one number, (3,) or (6,) is needed.")
-        if turning and array.shape != (6,):
+        if turning and array.shape != (6,) and array.any():
             raise ShapeError(
                 f"{what}: {name} has {array.size} number(s), none of them for {', '.join(AXES[3:])}; it acts on "
                 f"{', '.join(gains.axes)}, so six are needed."
@@ -348,12 +358,13 @@ def _mean(x: float) -> float:
     return math.expm1(x) / x if x else 1.0
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
 def _advance_admittance(
     offset: Array,
     rate: Array,
     desired_rate: Array,
+    desired_before: Array,
     force: Array,
+    acted: Array,
     steps: Array,
     drag: Array,
     speed: Array,
@@ -361,7 +372,7 @@ def _advance_admittance(
     period: float,
 ) -> None:
     for i in range(6):
-        relative = rate[i] - desired_rate[i]
+        relative = rate[i] - (desired_rate[i] if acted[i] else desired_before[i])  # others have no inertia
         push = force[i] - drag[i] * desired_rate[i]
         before = offset[i]
         offset[i] = steps[i, 0] * before + steps[i, 1] * relative + steps[i, 4] * push
@@ -372,15 +383,16 @@ def _advance_admittance(
         if abs(offset[i]) > reach[i]:
             offset[i] = min(max(offset[i], -reach[i]), reach[i])
             rate[i] = desired_rate[i]
+        desired_before[i] = desired_rate[i]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
 def _advance_direct(
     offset: Array,
     rate: Array,
     desired_rate: Array,
+    desired_before: Array,
     force: Array,
-    last: Array,
+    force_before: Array,
     fading: Array,
     forced: Array,
     kp: Array,
@@ -392,16 +404,17 @@ def _advance_direct(
     period: float,
 ) -> None:
     for i in range(6):
-        before, relative = offset[i], rate[i] - desired_rate[i]
+        before, relative = offset[i], rate[i] - desired_before[i]
         if forced[i]:
-            rate[i] = ki[i] * force[i] + kp[i] * (force[i] - last[i]) / period + fading[i]
+            rate[i] = ki[i] * force[i] + kp[i] * (force[i] - force_before[i]) / period + fading[i]
             rate[i] = min(max(rate[i], -speed[i]), speed[i])
             offset[i] = before + period * (rate[i] - desired_rate[i])
         else:
             offset[i] = step[0] * before + step[1] * relative
             rate[i] = step[2] * before + step[3] * relative + desired_rate[i]
-        last[i] = force[i]
+        force_before[i] = force[i]
         fading[i] -= min(max(fading[i], -fade[i]), fade[i])
         if abs(offset[i]) > reach[i]:
             offset[i] = min(max(offset[i], -reach[i]), reach[i])
             rate[i] = desired_rate[i]
+        desired_before[i] = desired_rate[i]

@@ -8,7 +8,8 @@ import mujoco
 import numpy as np
 
 from pliant.controllers.checks import Array, finite_array, positive
-from pliant.controllers.poses import difference, turn
+from pliant.controllers.interaction.frames import own_offset_pose
+from pliant.controllers.poses import difference
 from pliant.errors import ConfigurationError, OutOfBoundsError, check_bounds
 
 _LARGEST_TURN = 3.0
@@ -22,13 +23,13 @@ class CartesianPath:
     """Poses at given times, from rest to rest.
 
     Straight lines with even turning, each at rest at its ends: with least jerk or, with `ramp`, at constant
-    speed between two ramps. Or, with `through`, without a stop: cubic in between, so that the speed is continuous, with
-    the speed at a pose of the parabola through it and its neighbours.
+    speed between two ramps. Or, with `through`, without a stop: cubic in between, with a continuous speed, which
+    at a pose is that of the parabola through it and its neighbours.
 
     Source of the least jerk: Flash & Hogan 1985, The coordination of arm movements, eq. 3.
 
     Raises:
-        ShapeError, OutOfBoundsError: no such numbers, times that do not increase from 0, a turn of more than 3 rad.
+        ShapeError, OutOfBoundsError: no such numbers, times that do not increase from 0, a turn beyond 3 rad.
         ConfigurationError: ramps of a path that does not stop, or longer than half of a line.
     """
 
@@ -91,10 +92,7 @@ class CartesianPath:
         length = self.time[i + 1] - self.time[i]
         after = max(s - self.time[i], 0.0)
         way = self._through(i, after, length) if self.through else self._share(after, length) * self._ways[i]
-        found = np.array(self.poses[i])
-        found[:3] += way[:3]
-        turn(found[3:], self.poses[i, 3:], way[3:])
-        return found
+        return own_offset_pose(self.poses[i], way)
 
     def _share(self, t: float, length: float) -> float:
         """How much of a line is done a time after its beginning."""
@@ -214,7 +212,7 @@ class CartesianMotion:
 
 
 class JointMotion:
-    """From joint positions at some speed to others at rest: of fifth order, without a jump of speed or acceleration.
+    """From joint positions at some speed to others at rest: of fifth order, so that no acceleration jumps.
 
     Args:
         begin: positions, (joints,), rad or m.

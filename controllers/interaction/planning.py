@@ -39,6 +39,8 @@ class Arm:
     frames: ArmFrames
     speed: ArrayLike
     """Largest speeds of its joints, (joints,), rad/s or m/s."""
+    load: float = 0.0
+    """Mass of what hangs on its force-torque sensor, kg."""
     sensor: str = "wrist"
     """Name of its force-torque sensor, whose signals are `wrist/force_x` … `wrist/torque_z`."""
 
@@ -46,6 +48,7 @@ class Arm:
         speed = finite_array("joint speeds of the arm", self.speed, (len(self.kinematics.joints),))
         for name, value in zip(self.kinematics.joints, speed, strict=True):
             check_bounds(f"largest speed of joint {name!r}", value, 1e-6, 1e3)
+        check_bounds("load of the arm", self.load, 0.0, 1e3, "kg")
         object.__setattr__(self, "speed", speed)
 
 

@@ -5,6 +5,8 @@ first order; the tip presses on the surroundings, which yield in series with the
 sampled; the law answers a period later.
 
     1/K = 1/K_env + 1/K_servo,   f = K·y,   ẏ = b·(x_c − y),   x_c(k + 1) from f(k), in force from k + 1 on
+
+In free motion the inertia of what hangs on the sensor closes the loop: f = m·ÿ.
 """
 
 import math
@@ -109,88 +111,107 @@ class LowPass:
         return cls() if cutoff is None else cls(cutoff, getattr(settings, "order", 1))
 
 
+class Loop(NamedTuple):
+    """What closes the loop of one axis around a law."""
+
+    stiffness: float
+    """K, N/m or N·m/rad; 0 in free motion."""
+    load: float
+    """m, kg."""
+    bandwidth: float
+    """b, rad/s."""
+    period: float
+    """s"""
+    low_pass: LowPass
+
+    def poles(self, gains: Gains, axis: int) -> NDArray[np.complex128]:
+        """Return the poles of the sampled loop with the gains of an axis, by its number in `AXES`."""
+        a, b = _law(gains, axis, self.period)
+        lag = -math.expm1(-self.bandwidth * self.period)
+        # state: the law's; the tip now and in the two periods before; the force that the law saw last and its rate
+        tip, force = len(a), len(a) + 3
+        loop = np.zeros((force + 2, force + 2))
+        loop[tip, tip], loop[tip, 0] = 1.0 - lag, lag
+        loop[tip + 1, tip] = loop[tip + 2, tip + 1] = 1.0
+        felt = np.zeros(force + 2)
+        felt[tip : tip + 3] = self.load / self.period**2 * np.array([1.0, -2.0, 1.0])
+        felt[tip] += self.stiffness
+        omega = 2.0 * math.pi * self.low_pass.cutoff
+        if math.isinf(omega):
+            loop[force] = felt
+        elif self.low_pass.order == 1:
+            seen = -math.expm1(-omega * self.period)
+            loop[force] = seen * felt
+            loop[force, force] += 1.0 - seen
+        else:
+            step = exact_step(1.0, math.sqrt(2.0) * omega, omega**2, self.period)
+            loop[force], loop[force + 1] = np.outer(omega**2 * np.array(step[4:]), felt)
+            loop[force:, force:] += np.reshape(step[:4], (2, 2))
+        before = np.zeros(force + 2)
+        before[force] = 1.0
+        loop[:tip, :tip] += a
+        loop[:tip] -= np.outer(b[:, 0], loop[force]) + np.outer(b[:, 1], before)
+        return np.linalg.eigvals(loop).astype(np.complex128)
+
+
 class Verdict(NamedTuple):
     """On the loop of one axis."""
 
     axis: str
+    loop: Loop
     poles: NDArray[np.complex128]
-    """Of the sampled loop."""
-    stiffness: float
-    """K, N/m or N·m/rad."""
 
     @property
     def stable(self) -> bool:
-        """Whether all poles are inside the unit circle."""
-        return bool(np.abs(self.poles).max() < 1.0)
+        """Whether all poles are inside the unit circle; in free motion one may be at 1, which is the position."""
+        return bool(np.abs(self.poles).max() < (1.0 if self.loop.stiffness else 1.0 + 1e-6))
 
 
-def verdicts(gains: Gains, contact: Contact, period: float, low_pass: LowPass | None = None) -> list[Verdict]:
-    """Return what is to be said of the loop of each axis that a law acts on, at a period in s."""
-    low_pass = low_pass or LowPass()
-    return [
-        Verdict(axis, _poles(gains, i, contact, period, low_pass), contact.total(i))
-        for i, axis in enumerate(AXES)
-        if axis in gains.axes
-    ]
+def verdicts(
+    gains: Gains, contact: Contact, period: float, low_pass: LowPass | None = None, load: float = 0.0
+) -> list[Verdict]:
+    """Return what is to be said of the loops of each axis that a law acts on: in contact, and in free motion.
 
-
-def check_stability(gains: Gains, contact: Contact, period: float, low_pass: LowPass | None = None) -> None:
-    """Raise `ConfigurationError`, with the poles and what would be stable, if a law is unstable in contact.
-
-    So it is also where K_p·K is above 0.2: with a resonance of arm and contact the loop may not be stable.
+    Args:
+        gains: of the law.
+        contact: what is estimated of the contact.
+        period: s.
+        low_pass: of the wrench; None: none.
+        load: mass of what hangs on the sensor, kg; 0: nothing is said of free motion.
     """
-    low_pass = low_pass or LowPass()
-    for verdict in verdicts(gains, contact, period, low_pass):
+    found = []
+    for i in (i for i, axis in enumerate(AXES) if axis in gains.axes):
+        loops = [Loop(contact.total(i), 0.0, contact.bandwidth, period, low_pass or LowPass())]
+        if load > 0.0 and i < 3:
+            loops.append(loops[0]._replace(stiffness=0.0, load=load))
+        found += [Verdict(AXES[i], loop, loop.poles(gains, i)) for loop in loops]
+    return found
+
+
+def check_stability(
+    gains: Gains, contact: Contact, period: float, low_pass: LowPass | None = None, load: float = 0.0
+) -> None:
+    """Raise `ConfigurationError`, with the poles and what would be stable, if a law is unstable; see `verdicts`.
+
+    K_p·K above 0.2 is refused, too: with a resonance of arm and contact such a loop may not be stable.
+    """
+    for verdict in verdicts(gains, contact, period, low_pass, load):
         axis = AXES.index(verdict.axis)
-        if verdict.stable:
-            part = as_six(gains.kp)[axis] * verdict.stiffness if isinstance(gains, DirectForceGains) else 0.0
-            if part > _PROPORTIONAL:
-                raise ConfigurationError(
-                    f"axis {verdict.axis} may be unstable in contact: kp·K is {part:.3g}, and a resonance may amplify "
-                    f"it five times; kp up to {_PROPORTIONAL / verdict.stiffness:.3g} keeps it at {_PROPORTIONAL:g}."
-                )
-            continue
-        worst = verdict.poles[np.argsort(-np.abs(verdict.poles))[:2]]
-        shown = ", ".join(f"{p.real:.3g}" if abs(p.imag) < 1e-12 else f"{p.real:.3g}{p.imag:+.3g}i" for p in worst)
-        unit = "N/m" if axis < 3 else "N·m/rad"
-        raise ConfigurationError(
-            f"axis {verdict.axis} is unstable in contact: against {verdict.stiffness:.3g} {unit} (surroundings "
-            f"and servo in series) the loop sampled every {1e3 * period:g} ms has poles up to "
-            f"{np.abs(verdict.poles).max():.4g} in size ({shown}). "
-            f"{_way_out(gains, axis, contact, period, low_pass)}"
-        )
+        if not verdict.stable:
+            raise ConfigurationError(_explained(gains, axis, verdict, contact))
+        total = verdict.loop.stiffness
+        part = as_six(gains.kp)[axis] * total if isinstance(gains, DirectForceGains) else 0.0
+        if part > _PROPORTIONAL:
+            raise ConfigurationError(
+                f"axis {verdict.axis} may be unstable in contact: kp·K is {part:.3g}, and a resonance may amplify "
+                f"it five times; kp up to {_PROPORTIONAL / total:.3g} keeps it at {_PROPORTIONAL:g}."
+            )
 
 
 def suggested_gains(contact: Contact, axes: tuple[str, ...] = ("z",)) -> DirectForceGains:
     """Return gains of a direct force control that suit a contact: no K_p, and K_i = `recommended_rate`/K."""
     rate = contact.recommended_rate()
     return DirectForceGains((0.0,) * 6, tuple(rate / contact.total(i) for i in range(6)), axes)
-
-
-def _poles(gains: Gains, axis: int, contact: Contact, period: float, low_pass: LowPass) -> NDArray[np.complex128]:
-    a, b = _law(gains, axis, period)
-    n, total = len(a), contact.total(axis)
-    lag = -math.expm1(-contact.bandwidth * period)
-    # state: the law's, the tip, the force that the law saw last and, of second order, its rate
-    order = low_pass.order if math.isfinite(low_pass.cutoff) else 1
-    size = n + 1 + order
-    tip, force = n, n + 1
-    loop = np.zeros((size, size))
-    loop[tip, tip], loop[tip, 0] = 1.0 - lag, lag
-    omega = 2.0 * math.pi * low_pass.cutoff
-    if order == 1:
-        seen = -math.expm1(-omega * period)
-        loop[force, force], loop[force, tip] = 1.0 - seen, seen * total
-    else:
-        c00, c01, c10, c11, g, h = exact_step(1.0, math.sqrt(2.0) * omega, omega**2, period)
-        loop[force, force], loop[force, force + 1], loop[force, tip] = c00, c01, omega**2 * g * total
-        loop[force + 1, force], loop[force + 1, force + 1] = c10, c11
-        loop[force + 1, tip] = omega**2 * h * total
-    before = np.zeros(size)
-    before[force] = 1.0
-    loop[:n, :n] += a
-    loop[:n] -= np.outer(b[:, 0], loop[force]) + np.outer(b[:, 1], before)
-    return np.linalg.eigvals(loop).astype(np.complex128)
 
 
 def _law(gains: Gains, axis: int, period: float) -> _Law:
@@ -202,40 +223,52 @@ def _law(gains: Gains, axis: int, period: float) -> _Law:
     return np.eye(1), np.array([[kp + ki * period, -kp]])
 
 
-def _way_out(gains: Gains, axis: int, contact: Contact, period: float, low_pass: LowPass) -> str:
-    """What to change, one number at a time, in words."""
-
-    def stable(name: str) -> Callable[[float], bool]:
-        def check(value: float) -> bool:
-            six = [*as_six(getattr(gains, name))]
-            six[axis] = value
-            others: dict[str, Any] = {other: as_six(getattr(gains, other)) for other in names}
-            changed: Gains = replace(gains, **{**others, name: tuple(six)})
-            return bool(np.abs(_poles(changed, axis, contact, period, low_pass)).max() < 1.0)
-
-        return check
-
-    direct = isinstance(gains, DirectForceGains)
-    names = ("kp", "ki") if direct else ("mass", "damping", "stiffness")
+def _explained(gains: Gains, axis: int, verdict: Verdict, contact: Contact) -> str:
+    """Why an axis is refused, and what to change, one number at a time."""
+    loop, direct = verdict.loop, isinstance(gains, DirectForceGains)
+    worst = verdict.poles[np.argsort(-np.abs(verdict.poles))[:2]]
+    shown = ", ".join(f"{p.real:.3g}" if abs(p.imag) < 1e-12 else f"{p.real:.3g}{p.imag:+.3g}i" for p in worst)
+    if loop.stiffness:
+        unit = "N/m" if axis < 3 else "N·m/rad"
+        where = f"in contact: against {loop.stiffness:.3g} {unit} (surroundings and servo in series)"
+        rate, total = contact.recommended_rate(), contact.total(axis)
+        advice = f"ki {rate / total:.3g} and kp 0" if direct else f"damping {total / rate:.3g} or more"
+        advice = f"Recommended for this contact: {advice}."
+    else:
+        where = f"in free motion: by the inertia of {loop.load:.3g} kg behind the sensor"
+        advice = "A low-pass of the wrench of 5 to 20 Hz helps."
     found = []
     for name in ("ki", "kp") if direct else ("mass", "damping"):
-        limit = _limit(stable(name), as_six(getattr(gains, name))[axis], 0.5 if direct else 2.0)
+        limit = _limit(
+            _stable(gains, axis, loop, name), as_six(getattr(gains, name))[axis], 0.5 if direct else 2.0
+        )
         if limit is not None:
             found.append(f"{name} {'up to' if direct else 'from'} {limit:.3g}{'' if direct else ' on'}")
-    total = contact.total(axis)
-    rate = contact.recommended_rate()
-    best = f"ki {rate / total:.3g} and kp 0" if direct else f"damping {total / rate:.3g} or more"
-    stable_ones = f"With the other gains as they are it is stable with {' or '.join(found)}. " if found else ""
-    return f"{stable_ones}Recommended for this contact: {best}; a longer period or lower cutoff asks for less."
+    alone = f"With the other gains as they are it is stable with {' or '.join(found)}. " if found else ""
+    return (
+        f"axis {verdict.axis} is unstable {where} the loop sampled every {1e3 * loop.period:g} ms has poles up to "
+        f"{np.abs(verdict.poles).max():.4g} in size ({shown}). {alone}{advice}"
+    )
+
+
+def _stable(gains: Gains, axis: int, loop: Loop, name: str) -> Callable[[float], bool]:
+    """Whether a loop is stable with another value of one gain."""
+    names = ("kp", "ki") if isinstance(gains, DirectForceGains) else ("mass", "damping", "stiffness")
+
+    def check(value: float) -> bool:
+        six: dict[str, Any] = {other: list(as_six(getattr(gains, other))) for other in names}
+        six[name][axis] = value
+        changed: Gains = replace(gains, **six)
+        return Verdict(AXES[axis], loop, loop.poles(changed, axis)).stable
+
+    return check
 
 
 def _limit(stable: Callable[[float], bool], value: float, factor: float) -> float | None:
     """The value nearest to an unstable one, in the direction of the factor, at which the loop becomes stable."""
     inner = value
-    for _ in range(60):
+    for _ in range(20):
         inner *= factor
-        if inner == 0.0:
-            return None
         if stable(inner):
             break
     else:

@@ -8,7 +8,7 @@ import numpy as np
 from pliant.controllers.arm_kinematics import ArmKinematics
 from pliant.controllers.checks import Array
 from pliant.controllers.interaction.execution import Conditioning, Watch
-from pliant.controllers.interaction.frames import tool_wrench
+from pliant.controllers.interaction.frames import along, tool_wrench
 from pliant.controllers.poses import compose, matrix
 from pliant.hardware.robot import State
 
@@ -89,7 +89,7 @@ class WrenchSensing:
 
     def turn(self, rotation: Array) -> None:
         """Go on in other axes: `rotation`, (3, 3), takes vectors from the old ones to them."""
-        self.value = (self.value.reshape(2, 3) @ rotation.T).ravel()
+        self.value = along(rotation.T, self.value)
 
     def lost(self, pressing: bool) -> bool:
         """Return whether, after a contact, there has been none for too long while the tool is to press."""

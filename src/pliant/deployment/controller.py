@@ -30,7 +30,7 @@ from pliant.hardware.robot import Array, RobotInfo, State
 from pliant.hardware.safety import SafeRobot
 
 _DURATION = 10.0
-"""How long a controller runs that follows no trajectory, s."""
+"""How long a controller runs that does not say for how long, s."""
 
 
 def build_controller(node: DictConfig, info: RobotInfo) -> "NamedController":
@@ -69,6 +69,10 @@ class NamedController(Controller):
         self.initial_command = controller.initial_command
         self.trajectory: Trajectory | None = getattr(controller, "trajectory", None)
         """What it follows, where it follows something."""
+        self.duration: float | None = getattr(controller, "duration", None)
+        """How long what it does takes, s, where it says so."""
+        if self.trajectory is not None:
+            self.duration = float(self.trajectory.duration)
 
     def check(self, info: RobotInfo) -> None:
         """As the controller's."""
@@ -225,7 +229,7 @@ def prepare_controller(config: DictConfig, robot: SafeRobot, console: Console) -
         RobotError: the prediction ends in a failure of the robot or a trip of the safety layer.
     """
     controller = build_controller(config.controller, robot.info)
-    longest = _DURATION if controller.trajectory is None else float(controller.trajectory.duration)
+    longest = _DURATION if controller.duration is None else controller.duration
     duration = longest if config.duration is None else check_bounds("duration", config.duration, 0.0, 1e6, "s")
     settle = float(config.run.settle)
     simulated = described(config.robot).simulated(robot.info.period)

@@ -13,6 +13,7 @@ from pliant.controllers.interaction.frames import (
     twist_in,
     wrench_in,
 )
+from pliant.controllers.poses import difference
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, UnknownNameError
 
 
@@ -59,7 +60,9 @@ def test_an_offset_moves_along_and_turns_about_the_axes():
     for _ in range(20):
         pose, offset = random_pose(random), random.normal(size=6)
         axes = Rotation.random(rng=random).as_matrix()
-        found = offset_pose(pose, offset, axes)
+        before = random_pose(random)
+        found, way = offset_pose(pose, offset, axes, before)
+        np.testing.assert_allclose(way, difference(found, before), atol=1e-12)
         np.testing.assert_allclose(found[:3], pose[:3] + axes @ offset[:3])
         turned = Rotation.from_rotvec(axes @ offset[3:]).as_matrix() @ homogeneous(pose)[:3, :3]
         np.testing.assert_allclose(homogeneous(found)[:3, :3], turned, atol=1e-12)

@@ -114,16 +114,48 @@ def test_an_unstable_loop_is_refused_with_the_way_out():
     with pytest.raises(ConfigurationError):
         check_stability(DirectForceGains(0.0, 1.02 * limit), contact, 0.008, low_pass)
 
-    with pytest.raises(ConfigurationError, match="mass from .* or damping from") as told:
+    with pytest.raises(
+        ConfigurationError, match=r"is stable with damping from .* damping 1.67e\+03 or more"
+    ) as told:
         check_stability(AdmittanceGains(1.0, 50.0, 10.0, ("z",)), contact, 0.008, low_pass)
-    for name, make in (
-        ("mass", lambda value: AdmittanceGains(value, 50.0, 10.0, ("z",))),
-        ("damping", lambda value: AdmittanceGains(1.0, value, 10.0, ("z",))),
+    limit = float(str(told.value).partition("damping from ")[2].split()[0])
+    check_stability(AdmittanceGains(1.0, 1.02 * limit, 10.0, ("z",)), contact, 0.008, low_pass)
+    with pytest.raises(ConfigurationError):
+        check_stability(AdmittanceGains(1.0, 0.98 * limit, 10.0, ("z",)), contact, 0.008, low_pass)
+
+
+def test_the_smallest_mass_is_told_where_the_load_asks_for_one():
+    soft = Contact(1.0)  # on an arm that is at once where it is sent
+    with pytest.raises(ConfigurationError, match=r"in free motion.*mass from .* or damping from") as told:
+        check_stability(AdmittanceGains(0.5, 1.0, 0.0, ("z",)), soft, 0.001, load=2.0)
+    limit = float(str(told.value).partition("mass from ")[2].split()[0])
+    assert 1.0 < limit < 4.0, "about that of the load"
+    check_stability(AdmittanceGains(1.02 * limit, 1.0, 0.0, ("z",)), soft, 0.001, load=2.0)
+    with pytest.raises(ConfigurationError):
+        check_stability(AdmittanceGains(0.98 * limit, 1.0, 0.0, ("z",)), soft, 0.001, load=2.0)
+
+
+def test_the_inertia_behind_the_sensor_closes_a_loop_that_a_low_pass_opens():
+    """2 kg guided by hand at Ki 0.05, without a low-pass, diverge; with one of 5 Hz they do not."""
+    contact = Contact(100.0, 1e5, 90.0)
+    for ki, cutoff in ((0.05, math.inf), (0.01, math.inf), (0.01, 20.0), (0.05, 5.0)):
+        found = verdicts(DirectForceGains(0.0, ki), contact, 0.001, LowPass(cutoff), load=2.0)[1]
+        law, seen = law_of(0.001, DirectForceGains(0.0, ki), WIDE), low_passed(LowPass(min(cutoff, 1e6)), 0.001)
+        law.advance(STILL, STILL)
+        tips, sizes = [0.0, 0.0, 1e-12], []
+        for _ in range(400):
+            force = seen(2.0 * (tips[-1] - 2.0 * tips[-2] + tips[-3]) / 0.001**2)
+            tips.append(tips[-1] - math.expm1(-0.09) * (law.offset[2] - tips[-1]))
+            law.advance(STILL, np.array([0.0, 0.0, -force, 0.0, 0.0, 0.0]))
+            sizes.append(abs(tips[-1] - tips[-2]))
+            if sizes[-1] > 1e-3:
+                break
+        assert found.stable == (sizes[-1] < 1e-12), (ki, cutoff)
+        assert found.stable == math.isfinite(cutoff)
+    with pytest.raises(
+        ConfigurationError, match=r"axis z is unstable in free motion: by the inertia of 2 kg .* Hz helps"
     ):
-        limit = float(str(told.value).partition(f"{name} from ")[2].split()[0])
-        check_stability(make(1.02 * limit), contact, 0.008, low_pass)
-        with pytest.raises(ConfigurationError):
-            check_stability(make(0.98 * limit), contact, 0.008, low_pass)
+        check_stability(DirectForceGains(0.0, 0.05), contact, 0.001, load=2.0)
 
 
 def test_kp_times_the_stiffness_has_to_stay_small():
