@@ -185,7 +185,7 @@ class ToolMovement(Movement):
             push: called before every period: what else acts on the arm.
         """
         super().__init__(robot, controller, duration, position=start, before=controller.initial_command)
-        self._after, self._push = after, push
+        self._start, self._after, self._push = start, after, push
 
     def states(self) -> Iterator[State]:
         """As of `Movement`, with what else acts."""
@@ -193,6 +193,10 @@ class ToolMovement(Movement):
             if self._push is not None:
                 self._push(self.robot, state)
             yield state
+
+    def pushed(self, push: Callable[[SimulatedRobot, State], None]) -> "ToolMovement":
+        """Return the same motion, with something that acts on the arm before every period."""
+        return ToolMovement(self.robot, self.controller, self.duration, self._start, self._after, push)
 
     def record(self) -> ToolRun:
         """Run it.
