@@ -154,7 +154,10 @@ class HandGuiding(Experiment):
         start = shown.recorded.samples[0]
         led = replace(one, gains={"kp": 0.0, "ki": 0.0, "axes": []}, start=start.tolist())
         moved = led.movement([{"trajectory": follow}], float(time[-1]) + _WAIT)
-        for movement in (Movement(robot, Setpoints(shown.recorded, robot.info), float(time[-1]), position=start), moved):
+        for movement in (
+            Movement(robot, Setpoints(shown.recorded, robot.info), float(time[-1]), position=start),
+            moved,
+        ):
             states = list(movement.states())
             kinematics = moved.controller.arm.preview
             tool = np.array([kinematics.pose(state.position)[:3] for state in states])
@@ -210,10 +213,10 @@ class HandGuiding(Experiment):
             ),
         ]
 
-    def _notes(self) -> Sequence[str]:
+    def _notes(self) -> tuple[str, ...]:
         return (
-            "The hand is a spring with a damper between the tool's centre point and a point that moves; the paper's is "
-            "a person's.",
-            "The wrench is low-passed: without that, the loop of the tool's inertia and the sensor would swing with such "
-            "gains.",
+            "The hand is a spring with a damper between the tool's centre point and a point that moves; the "
+            "paper's is a person's.",
+            "The wrench is low-passed: without that, the loop of the tool's inertia and the sensor would swing "
+            "with such gains.",
         )
