@@ -235,7 +235,7 @@ class ToolMovement(Movement):
         return run._replace(**inside)
 
 
-def strip(model: mujoco.MjModel, motion: Array, camera: str = "front") -> NDArray[np.uint8]:
+def strip(model: mujoco.MjModel, motion: Array) -> NDArray[np.uint8]:
     """Return pictures of a recorded motion, evenly spaced in time, side by side.
 
     Raises:
