@@ -14,6 +14,8 @@ from pliant.errors import ConfigurationError, OutOfBoundsError, check_bounds
 
 _LARGEST_TURN = 3.0
 """From one waypoint to the next, rad: at π the shortest way is ambiguous."""
+STILL = np.zeros(6)
+"""No way at all."""
 _INSTANT = 1e-9
 """Two times closer than this, s, are the same: absorbs the rounding of a sum of periods."""
 
@@ -196,7 +198,7 @@ class CartesianMotion:
         self.slowed = "paused" if self.paused else ""
         step = self.clock.step(going and not self.paused and not self.cancelled)
         if step == 0.0:
-            return np.zeros(6)
+            return STILL
         there = self.path.pose(self.clock.time + step)
         way = difference(there, self.pose)
         sizes = math.hypot(*way[:3].tolist()), math.hypot(*way[3:].tolist())
