@@ -10,19 +10,18 @@ states. Unlike there, every switch leaves the command and its speed without a ju
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from pliant.controllers.checks import Array, finite_array
 from pliant.controllers.controller import Controller
+from pliant.controllers.interaction.course import Course
 from pliant.controllers.interaction.execution import Conditioning, Event, Feedback, Mode, Watch
 from pliant.controllers.interaction.frames import Frame, as_frame
 from pliant.controllers.interaction.gains import Gains, LawLimits
 from pliant.controllers.interaction.goals import (
     Approach,
-    CartesianTrajectory,
     DesiredWrench,
     Goal,
     JointSetpoint,
@@ -39,7 +38,7 @@ from pliant.controllers.interaction.stability import Contact, LowPass
 from pliant.controllers.interaction.tracking import Tracking
 from pliant.controllers.interaction.wrench import WrenchRamp, WrenchSensing
 from pliant.controllers.poses import difference
-from pliant.errors import MismatchError, RobotError, check_bounds
+from pliant.errors import MismatchError, OutOfBoundsError, RobotError, check_bounds
 from pliant.hardware.robot import RobotInfo, State
 
 _REMEMBERED: Final = 1000
@@ -152,11 +151,9 @@ class InteractionController(Controller):
         self._next, self._list_stopped, self._waiting = 0, False, 0.0
         self.events.clear()
         self._count, self._late = 0, 0.0
-        self._motion: CartesianMotion | None = None
+        self._course: Course | None = None
         self._joint_motion: JointMotion | None = None
-        self._approach: Approach | None = None
-        self._trajectory: CartesianTrajectory | None = None
-        self._stuck = self._braking = 0.0
+        self._braking = 0.0
         self._reason = self._goal = ""
         self._measured = self._desired_then = self._tool.desired
         self._mode, self._begun = Mode.STATIC, True
@@ -167,8 +164,10 @@ class InteractionController(Controller):
         self._late = t - (self._count - 1) * self._period
         tool, kinematics = self._tool, self.arm.kinematics
         self._desired_then = tool.desired
-        joints = state.position[self._joints]
-        self._measured = tool.target if math.isnan(joints.sum()) else kinematics.pose(joints)
+        try:
+            self._measured = kinematics.pose(state.position[self._joints])
+        except OutOfBoundsError:  # a joint is not measured
+            self._measured = tool.target
         self._wrench.take(state, self._measured, tool.axes, kinematics, tool.q, tool.speed)
         if self._mode is not Mode.HELD:
             self._watch_over()
@@ -186,12 +185,13 @@ class InteractionController(Controller):
 
     def feedback(self) -> Feedback:
         """Return how it stands."""
-        cartesian, motion = self._motion, self._motion or self._joint_motion
+        course = self._course
+        motion = self._joint_motion if course is None else course.motion
         return Feedback(
             time=self._count * self._period,
             mode=self._mode,
             goal=self._goal,
-            waypoint=0 if cartesian is None or self._approach else cartesian.passed,
+            waypoint=0 if course is None else course.passed,
             remaining=0.0 if motion is None else motion.remaining,
             desired=self._tool.desired.copy(),
             commanded=self._tool.target.copy(),
@@ -200,7 +200,7 @@ class InteractionController(Controller):
             wrench=self._wrench.value.copy(),
             desired_wrench=self._asked.value.copy(),
             contact=self._wrench.touching,
-            slowed=self._tool.held or (cartesian.slowed if cartesian else ""),
+            slowed=self._tool.held or ("" if course is None else course.motion.slowed),
             reason=self._reason,
             late=self._late,
         )
@@ -210,7 +210,7 @@ class InteractionController(Controller):
         """Of the law in force."""
         if not self._begun:
             return self._first_gains
-        found: Gains = self._tool.law.gains if self._approach is None else self._approach_gains
+        found: Gains = self._tool.law.gains if self._course is None else self._course.gains
         return found
 
     def submit(self, goal: Goal | Replay | Mapping[str, Any]) -> None:
@@ -243,17 +243,15 @@ class InteractionController(Controller):
     def pause(self) -> None:
         """Bring a motion to a smooth stop on its way, until `resume`."""
         self._check_begun()
-        for motion in (self._motion, self._joint_motion):
-            if motion is not None:
-                motion.paused = True
+        for motion in self._motions():
+            motion.paused = True
         self._note("paused")
 
     def resume(self) -> None:
         """Go on with a motion after `pause`, with the list of goals after `cancel` or `recover`."""
         self._check_begun()
-        for motion in (self._motion, self._joint_motion):
-            if motion is not None:
-                motion.paused = False
+        for motion in self._motions():
+            motion.paused = False
         self._list_stopped = False
         self._note("resumed")
 
@@ -261,9 +259,8 @@ class InteractionController(Controller):
         """End a motion by a smooth stop, and a wait; the rest of a list of goals waits for `resume`."""
         self._check_begun()
         self._list_stopped = True
-        for motion in (self._motion, self._joint_motion):
-            if motion is not None:
-                motion.cancelled = True
+        for motion in self._motions():
+            motion.cancelled = True
         if self._goal == Wait.__name__:
             self._goal = ""
         self._note("cancelled")
@@ -285,6 +282,11 @@ class InteractionController(Controller):
         self._mode, self._reason, self._goal = Mode.STATIC, "", ""
         self._note("recovered")
 
+    def _motions(self) -> list[CartesianMotion | JointMotion]:
+        """What is on its way."""
+        cartesian = None if self._course is None else self._course.motion
+        return [motion for motion in (cartesian, self._joint_motion) if motion is not None]
+
     def _check_begun(self) -> None:
         if not self._begun:
             raise RobotError("the controller has not begun; `reset` comes first.")
@@ -295,7 +297,11 @@ class InteractionController(Controller):
             self._hold(self._wrench.fault)
             return
         asked = 0.0
-        if self._tool.led_by_force and self._mode is not Mode.JOINT and self._approach is None:
+        if (
+            self._tool.led_by_force
+            and self._mode is not Mode.JOINT
+            and not (self._course and self._course.approaching)
+        ):
             asked = math.hypot(*self._asked.value[:3].tolist())
         if self._wrench.lost(asked > self.watch.contact):
             self._hold(
@@ -310,9 +316,9 @@ class InteractionController(Controller):
             self._pending.clear()
         self._mode, self._reason = Mode.HELD, reason
         self._braking, self._brake_speed = 1.0, self._tool.speed
-        if self._approach is not None:
-            self._tool.law.gains = self._approach_gains
-        self._motion = self._joint_motion = self._approach = self._trajectory = None
+        if self._course is not None:
+            self._course.let_go()
+        self._course = self._joint_motion = None
         self._wrench.taring, self._tool.held, self._list_stopped = False, "", True
         self._note(f"held: {reason}{doing}")
 
@@ -340,10 +346,10 @@ class InteractionController(Controller):
             self._asked.go_to(np.asarray(goal.wrench), goal.over)
             return
         if isinstance(goal, NewGains):
-            if self._approach is not None:
-                self._approach_gains = as_gains(goal.gains)
+            if self._course is not None:
+                self._course.gains = as_gains(goal.gains)
             else:
-                self._tool.change(as_gains(goal.gains), self._motion is not None)
+                self._tool.change(as_gains(goal.gains), moving=False)
             return
         self._goal = type(goal).__name__
         if isinstance(goal, Wait):
@@ -355,24 +361,10 @@ class InteractionController(Controller):
             duration, position = self._rehearsal.joint_duration(goal, self._tool.q), np.asarray(goal.position)
             self._joint_motion = JointMotion(self._tool.q, self._tool.speed, position, duration, self._period)
         else:
-            self._begin_motion(goal)
-
-    def _begin_motion(self, goal: CartesianTrajectory | Approach) -> None:
-        tool = self._tool
-        if tool.led_by_force or isinstance(goal, Approach):
-            tool.anchor()
-        self._wrench.turn(tool.begin_motion())
-        if isinstance(goal, Approach):
-            self._approach, self._approach_gains = goal, tool.law.gains
-            tool.law.gains = replace(tool.law.gains, axes=())
-            path = goal.path(tool.axes, tool.desired)
-        else:
-            self._trajectory = goal if goal.wrench is not None else None
-            self._asked_before = self._asked.value
-            frame = self.arm.frames.locate(as_frame(goal.frame), tool.target, tool.start)
-            path = goal.path(frame, tool.desired)
-        self._mode, self._stuck = Mode.TRAJECTORY, 0.0
-        self._motion = CartesianMotion(path, self._period, self._limits.speed, self._limits.turning)
+            self._mode = Mode.TRAJECTORY
+            self._course = Course(
+                goal, self.arm, self._tool, self._asked, self._wrench, self._period, self._limits
+            )
 
     def _joint_step(self) -> None:
         """Let a period pass in joint control."""
@@ -386,51 +378,28 @@ class InteractionController(Controller):
 
     def _law_step(self) -> None:
         """Let a period pass under the law."""
-        motion, way, desired = self._motion, STILL, self._tool.desired
-        if motion is not None:
-            way, desired = motion.advance(not self._tool.held), motion.pose
-            self._follow_wrench(motion)
+        course, way, desired = self._course, STILL, self._tool.desired
+        if course is not None:
+            desired, way, touched = course.advance()
+            if touched:
+                self._note("touches")
         self._asked.advance()
         missing = STILL if self._wrench.taring else self._asked.value - self._wrench.value
         self._tool.follow(desired, way, missing)
-        if motion is not None:
-            self._end_motion(motion)
+        if course is None:
+            return
+        trouble = course.trouble(self.watch.stuck_after)
+        if trouble:
+            self._hold(trouble)
+        elif course.motion.done:
+            course.end()
+            self._note("motion ended" if course.motion.cancelled else "motion done")
+            self._course, self._mode, self._goal = None, Mode.STATIC, ""
 
     def _stand(self) -> None:
         """Let the law take over where the joints are, at rest, with no force desired."""
         self._tool.stand()
         self._asked.reset()
-
-    def _follow_wrench(self, motion: CartesianMotion) -> None:
-        """End an approach at a contact; ask for the wrench of a trajectory."""
-        if self._approach is not None:
-            goal = self._approach
-            if float(self._wrench.value[:3] @ np.asarray(goal.direction)) >= goal.force:
-                self._note("touches")
-                self._tool.law.gains, self._approach = self._approach_gains, None
-                motion.cancelled = True
-                self._asked.go_to(np.asarray(goal.wrench))
-        elif self._trajectory is not None:
-            line, share = motion.place
-            wrenches = np.asarray(self._trajectory.wrench)
-            before = wrenches[line - 1] if line else self._asked_before
-            self._asked.go_to(before + share * (wrenches[line] - before))
-
-    def _end_motion(self, motion: CartesianMotion) -> None:
-        self._stuck = self._stuck + self._period if self._tool.held and motion.clock.rate == 0.0 else 0.0
-        if self._stuck > self.watch.stuck_after:
-            self._hold(f"kinematics: the tool is kept from its way: {self._tool.held}")
-        elif motion.done:
-            if self._approach is not None:
-                self._tool.law.gains = self._approach_gains
-                if not motion.cancelled:
-                    self._hold(f"nothing was touched within {self._approach.distance:g} m")
-                    return
-            if self._trajectory is not None:
-                self._asked.go_to(STILL)
-            self._note("motion ended" if motion.cancelled else "motion done")
-            self._motion, self._approach, self._trajectory = None, None, None
-            self._mode, self._goal = Mode.STATIC, ""
 
     def _brake(self) -> None:
         """Let a period pass on the way to rest."""

@@ -106,13 +106,16 @@ class Tracking:
             rate = along(self.axes, difference(target, self.target), 1.0 / period)
             self.law.correct(along(self.axes, difference(target, desired)), rate)
         self.target = target
-        self.move(step.q)
+        self._go(step.q)
 
     def move(self, q: Array) -> None:
-        """Let a period pass in which the joints go to positions, (joints,), without the law."""
-        bounded = np.clip(q, self._low, self._high)
-        self.speed = (bounded - self.q) / self._period
-        self.q = bounded
+        """Let a period pass in which the joints go to positions, (joints,), within limits, without the law."""
+        self._go(np.clip(q, self._low, self._high))
+        self.desired = self.target = self._arm.kinematics.pose(self.q)
+
+    def _go(self, q: Array) -> None:
+        self.speed = (q - self.q) / self._period
+        self.q = q
 
     def _own_axes(self) -> Array:
         return matrix(self._arm.frames.locate(self._frame, self.target, self.start)[3:])
