@@ -1,7 +1,7 @@
 """A tool under interaction control, run and recorded: what the experiments on two arms have in common."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import mujoco
@@ -61,13 +61,14 @@ class ToolArm:
     def description(self) -> RobotDescription:
         """Of the robot."""
         settings = robot_settings(self.robot)
+        own = settings["model"] if isinstance(settings["model"], dict) else settings
+        own |= {"timestep": self.period, "integrator": "discrete"}
         for name, stiffness in self.held.items():
             settings["surroundings"][name]["stiffness"] = stiffness
-        found = describe(settings)
-        option = found.model.spec.option
-        option.timestep = self.period
-        option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC  # a pyramid's friction depends on its direction, and chatters
-        return replace(found, period=self.period)
+        found = describe({**settings, "period": self.period})
+        # the friction of a pyramid depends on its direction, and chatters
+        found.model.spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+        return found
 
     def along(self) -> Array:
         """Return the direction of the motion in the axes of the tool at the start, (3,)."""
