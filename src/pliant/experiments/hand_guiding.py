@@ -217,7 +217,8 @@ class HandGuiding(Experiment):
 
     def _notes(self) -> tuple[str, ...]:
         return (
-            "A replay lags, as the position loops do, by some 20 ms: 2 mm at 0.1 m/s. What is compared is the way.",
+            "A replay lags, as the position loops do, by some 20 ms: 2 mm at 0.1 m/s. What is compared is the "
+            "way.",
             "The hand is a spring with a damper between the tool's centre point and a point that moves; the "
             "paper's is a person's.",
             "The wrench is low-passed: without that, the loop of the tool's inertia and the sensor would swing "
@@ -227,4 +228,5 @@ class HandGuiding(Experiment):
 
 def _off(tool: Array, shown: Demonstration) -> float:
     """Largest distance of positions, (n, 3), from the way shown, wherever on it the tool is at a time, m."""
-    return float(cKDTree(shown.poses[:, :3]).query(tool)[0].max())
+    distances, _ = cKDTree(shown.poses[:, :3]).query(tool)
+    return float(np.max(distances))
