@@ -93,10 +93,10 @@ class InteractionController(Controller):
         start: Sequence[float] | None = None,
     ) -> None:
         self.arm, self.watch = arm, watch or Watch()
-        self._info, self._period = info, info.period
+        self._period = info.period
         self._limits = limits or LawLimits()
         self._frame, self._first_gains, self._goals = as_frame(frame, "frame"), as_gains(gains), as_goals(goals)
-        self._places = joints, columns, signals = places(arm, info)
+        joints, columns, signals = places(arm, info)
         self._joints, self._columns = np.array(joints), np.array(columns)
         fastest = check_bounds("joint_speed", joint_speed, 1e-6, 100.0, "rad/s")
         self._rehearsal = Rehearsal(
@@ -126,12 +126,18 @@ class InteractionController(Controller):
         """How long the list of goals takes, s, as far as is known beforehand; None without a list."""
 
     def check(self, info: RobotInfo) -> None:
-        """Raise `MismatchError` if a robot has other columns or signals, or another period."""
-        if places(self.arm, info) != self._places or info.period != self._period:
+        """Raise `MismatchError` if a robot lacks a joint, column or signal, or has another period.
+
+        From then on it is for this robot, whose columns and signals may stand elsewhere.
+        """
+        joints, columns, signals = places(self.arm, info)
+        if info.period != self._period:
             raise MismatchError(
-                f"the interaction controller was made for robot {self._info.name!r} at {self._period:g} s; "
-                f"{info.name!r} has other columns or signals, or a period other than its {info.period:g} s."
+                f"the interaction controller was made for a period of {self._period:g} s; that of robot "
+                f"{info.name!r} is {info.period:g} s."
             )
+        self._joints, self._columns = np.array(joints), np.array(columns)
+        self._wrench.signals = np.array(signals)
 
     def reset(self, state: State) -> None:
         """Begin at a state, with the joints where it commands them, in the static law.

@@ -29,7 +29,9 @@ class WrenchSensing:
         self, conditioning: Conditioning, signals: tuple[int, ...], frame: Array, watch: Watch, period: float
     ) -> None:
         self.conditioning = conditioning
-        self._signals, self._frame = np.array(signals), frame
+        self.signals = np.array(signals)
+        """Where the raw wrench stands among the sensors of a state, (6,)."""
+        self._frame = frame
         self._watch, self._period = watch, period
         self.reset()
 
@@ -57,7 +59,7 @@ class WrenchSensing:
             speed: their speeds, for a tare.
         """
         sensor, rotation = mounted(tool, self._frame)
-        raw = state.sensors[self._signals]
+        raw = state.sensors[self.signals]
         if self.taring:
             tip = kinematics.jacobian(q)[:3] @ speed
             contact, fault = self.conditioning.update(

@@ -30,6 +30,7 @@ from pliant.errors import (
     ShapeError,
     UnknownNameError,
 )
+from pliant.hardware.robot import Channel, RobotInfo
 
 SOFT = AdmittanceGains(10.0, 400.0, 800.0)
 PRESSING = DirectForceGains(0.0, 4e-4)
@@ -526,7 +527,6 @@ def test_another_robot_is_refused_with_all_that_it_lacks(ur10, rig):
     from dataclasses import replace
 
     from pliant.controllers.interaction import InteractionController
-    from pliant.hardware.robot import Channel, RobotInfo
 
     found = rig(SOFT)
     torques = tuple(Channel(f"{j}/torque", "N·m", -1.0, 1.0) for j in ur10.kinematics.joints[:5])
@@ -535,8 +535,23 @@ def test_another_robot_is_refused_with_all_that_it_lacks(ur10, rig):
         InteractionController(ur10, other, SOFT, found.conditioning)
     for part in ("joint 'wrist_3'", "positions for joint 'elbow'", "signal 'wrist/force_x'", "wrist/torque_z"):
         assert part in str(told.value)
-    with pytest.raises(MismatchError, match=r"a period other than its 0\.004 s"):
+    with pytest.raises(MismatchError, match=r"a period of 0\.002 s; that of robot 'ur10' is 0\.004 s"):
         found.controller.check(replace(found.info, period=0.004))
+
+
+def test_it_finds_its_signals_on_a_robot_that_has_more(ur10, rig):
+    """As a machine has that its simulation has not: the prediction and the machine share a controller."""
+    from dataclasses import replace
+
+    found = rig(SOFT, wrench=lambda time, tip: [0.0, 0.0, -4.0, 0.0, 0.0, 0.0])
+    found.run(0.1)
+    extra = [Channel(f"tcp/{axis}", "m", -np.inf, np.inf) for axis in "xyz"]
+    own = found.info.signals[: -len(found.info.sensors)]
+    more = replace(found.info, signals=(*own, *extra, *found.info.sensors))
+    found.controller.check(more)
+    state = found.state()
+    found.controller.update(state._replace(sensors=np.array([9.0, 9.0, 9.0, *state.sensors])), found.time)
+    np.testing.assert_allclose(found.controller.feedback().wrench, found.now.wrench, atol=1e-2)
 
 
 def test_a_watch_and_rates_that_cannot_be_are_refused(rig):
