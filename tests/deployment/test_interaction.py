@@ -1,6 +1,5 @@
 """Interaction controllers of the configuration, from the command line to the end of their goals."""
 
-import importlib.util
 import json
 
 import numpy as np
@@ -16,48 +15,10 @@ from pliant.errors import OutOfBoundsError
 from pliant.hardware.recording import read_recording
 
 START = [1.3644, -0.950874, 1.944186, 3.71903, -1.570797, -1.777184]
-STAND_IN = """
-import numpy as np
-
-class Settings:
-    order = 1
-
-    def __init__(self, load, cutoff):
-        self.load, self.cutoff = load, cutoff
-
-class Conditioning:
-    tare_state = None
-
-    def __init__(self, settings):
-        self.settings = settings
-
-    def update(self, time, raw, rotation, **speeds):
-        weight = self.settings.load["mass"] * np.array([0.0, 0.0, -9.81]) @ rotation
-        return np.asarray(raw) + np.concatenate([weight, np.cross(self.settings.load["com"], weight)]), ""
-
-    def reset(self):
-        pass
-"""
 ARM = [
-    *(
-        "robot=ur10",
-        "robot.model.tool.mass=2.0",
-        "robot.model.tcp=[0,0,0.195,0,0,0]",
-    ),
+    *("robot=ur10", "robot.model.tool.mass=2.0", "robot.model.tcp=[0,0,0.195,0,0,0]"),
     f"controller.start={START}",
 ]
-
-
-@pytest.fixture
-def settings(tmp_path, monkeypatch):
-    """The command line of the arm, whose wrench is conditioned by what comes with Pliant, or by a stand-in."""
-    if importlib.util.find_spec("pliant.hardware.force_torque") is not None:
-        return ARM
-    (tmp_path / "standin.py").write_text(STAND_IN)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("PLIANT_TARGETS", "standin")
-    where = "controller.conditioning"
-    return [*ARM, f"{where}._target_=standin.Conditioning", f"{where}.settings._target_=standin.Settings"]
 
 
 def built(*overrides):
@@ -82,8 +43,8 @@ def built(*overrides):
     ],
 )
 @pytest.mark.parametrize("period", [0.002, 0.008])
-def test_controllers_of_the_configuration_are_stable_by_their_own_estimates(settings, name, gains, period):
-    found = built(f"controller={name}", f"robot.period={period}", *settings)
+def test_controllers_of_the_configuration_are_stable_by_their_own_estimates(name, gains, period):
+    found = built(f"controller={name}", f"robot.period={period}", *ARM)
     controller = found.controller
     assert isinstance(controller, InteractionController)
     assert controller.gains == gains
@@ -92,12 +53,12 @@ def test_controllers_of_the_configuration_are_stable_by_their_own_estimates(sett
     assert found.duration is None
 
 
-def test_a_whole_experiment_is_one_command(settings, verb, tmp_path):
+def test_a_whole_experiment_is_one_command(verb, tmp_path):
     goals = (
         "controller.goals=[{wait: 0.2}, {trajectory: {waypoints: [[0, 0.05, 0]], times: [2], ramp: 0.4}},"
         " {joints: [1.3, -1.0, 1.9, 3.7, -1.6, -1.8]}]"
     )
-    words = ["controller=admittance", *settings, goals, "run.settle=0.1", "hydra.run.dir=out"]
+    words = ["controller=admittance", *ARM, goals, "run.settle=0.1", "hydra.run.dir=out"]
     status, _, err = verb("deploy", *words)
     assert status == 0, err
     numbers = json.loads((tmp_path / "out" / "metrics.json").read_text())
@@ -108,7 +69,7 @@ def test_a_whole_experiment_is_one_command(settings, verb, tmp_path):
     assert numbers["predicted_limited"] == 0
 
 
-def test_goals_that_cannot_be_are_told_before_anything_connects(settings):
+def test_goals_that_cannot_be_are_told_before_anything_connects():
     far = "controller.goals=[{trajectory: {waypoints: [[0, 0, 1.6]], times: [2]}}]"
     with pytest.raises(OutOfBoundsError, match=r"the path (cannot be followed|comes by a singular posture) at"):
-        built("controller=admittance", *settings, far)
+        built("controller=admittance", *ARM, far)

@@ -65,10 +65,7 @@ class ToolArm:
         own |= {"timestep": self.period, "integrator": "discrete"}
         for name, stiffness in self.held.items():
             settings["surroundings"][name]["stiffness"] = stiffness
-        found = describe({**settings, "period": self.period})
-        # the friction of a pyramid depends on its direction, and chatters
-        found.model.spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-        return found
+        return describe({**settings, "period": self.period})
 
     def along(self) -> Array:
         """Return the direction of the motion in the axes of the tool at the start, (3,)."""
