@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from tests.controllers.interaction.conftest import START, Conditioning
 
 from pliant.controllers.interaction import Watch
 from pliant.controllers.interaction.wrench import WrenchRamp, WrenchSensing
 from pliant.hardware.robot import State
-from tests.controllers.interaction.conftest import START, Conditioning
 
 IDENTITY = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
