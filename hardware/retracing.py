@@ -43,10 +43,10 @@ class Trail:
             return
         rows = np.array(self._rows)
         self._rows.clear()
-        there = int((np.abs(rows - rows[-1]).max(axis=1) < _SAME).argmax())
-        rows = np.concatenate([rows[: there + 1], rows[-1:]])[::-1] if there < len(rows) - 1 else rows[::-1]
-        pace, place, before = self._pace(rows, limits, period), 0.0, rows[0]
-        rate = 0.0
+        near = np.abs(rows - rows[-1]).max(axis=1) < _SAME
+        left = np.flatnonzero(near[:-1] & ~near[1:])  # when it left this place before
+        rows = (rows[: left[0] + 1] if left.size else rows)[::-1]
+        pace, place, rate, before = self._pace(rows, limits, period), 0.0, 0.0, rows[0]
         while place < len(rows) - 1:
             rate = min(rate + pace * period / _RAMP, pace)
             place = min(place + rate, len(rows) - 1)
