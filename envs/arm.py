@@ -11,9 +11,10 @@ from pliant.controllers.checks import Array
 from pliant.controllers.interaction import Arm, ArmFrames
 from pliant.controllers.poses import compose, inverse
 from pliant.envs.description import describe
-from pliant.envs.models.robot_model import RobotModel
+from pliant.envs.models.robot_model import RobotModel, tool_load
 from pliant.envs.straight_line import arm_kinematics
 from pliant.errors import ConfigurationError, unknown_name
+from pliant.hardware.force_torque.wrench import ToolLoad
 
 _SPEEDS = "speed_limits"
 """Numeric of a model: largest speeds of its joints, rad/s or m/s."""
@@ -50,27 +51,13 @@ def arm(
         flange=_fixed(model, own.site, flange or site),
         sensor=_fixed(model, own.site, site),
     )
-    load = float(model.body_subtreemass[model.site(site).bodyid[0]])
+    load = tool_load(found.model, sensor).mass
     return Arm(own, preview, frames, _speeds(model, found.model, speed), load, sensor)
 
 
-def load_behind(robot: Any, sensor: str = "wrist") -> dict[str, Any]:
-    """Return what hangs on a force-torque sensor by the robot's model: `mass`, kg, and `com`, m, in its axes.
-
-    Raises:
-        UnknownNameError: no such sensor.
-    """
-    found = describe(robot).model
-    name = _sensor_site(found, sensor)
-    model = compile_model(found.spec)
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    mujoco.mj_comPos(model, data)
-    site = data.site(name)
-    body = model.site(name).bodyid[0]
-    mass = float(model.body_subtreemass[body])
-    com = (data.subtree_com[body] - site.xpos) @ site.xmat.reshape(3, 3)
-    return {"mass": mass, "com": com.tolist() if mass > 0.0 else [0.0, 0.0, 0.0]}
+def load_behind(robot: Any, sensor: str = "wrist") -> ToolLoad:
+    """Return what hangs on a force-torque sensor of a robot. Errors of `describe` and `tool_load`."""
+    return tool_load(describe(robot).model, sensor)
 
 
 def _sensor_site(model: RobotModel, sensor: str) -> str:

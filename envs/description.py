@@ -112,11 +112,7 @@ def describe(robot: Any) -> RobotDescription:
         return RobotDescription(robot)
     if isinstance(robot, Mapping):
         return _from_settings(robot)
-    if is_file(robot):
-        return _from_settings(file_settings(robot))
-    if robot not in robot_names():
-        raise unknown_name("robot", robot, [*robot_names(), "a file: ./robot.yaml"])
-    return _from_settings(robot_settings(str(robot)))
+    return _from_settings(robot_settings(robot))
 
 
 def described(node: Any) -> RobotDescription:
@@ -183,11 +179,19 @@ def _folder() -> Any:
     return files("pliant.conf") / "robot"
 
 
-def robot_settings(name: str) -> dict[str, Any]:
-    """Return what the file of one of `robot_names` says, resolved as in a composed configuration."""
+def robot_settings(robot: str | Path) -> dict[str, Any]:
+    """Return what the file of a robot says: of one of `robot_names`, or one of the user's.
+
+    Raises:
+        UnknownNameError: no such robot. Others: as `file_settings`.
+    """
+    if is_file(robot):
+        return file_settings(robot)
+    if robot not in robot_names():
+        raise unknown_name("robot", robot, [*robot_names(), "a file: ./robot.yaml"])
     from omegaconf import DictConfig, OmegaConf
 
-    own = OmegaConf.create((_folder() / f"{name}.yaml").read_text())
+    own = OmegaConf.create((_folder() / f"{robot}.yaml").read_text())
     assert isinstance(own, DictConfig)
     parts = [str(entry).removesuffix("@_here_") for entry in own.pop("defaults", ["_self_"])]
     read = [

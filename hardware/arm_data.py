@@ -57,11 +57,6 @@ def read_link(entry: Mapping[str, Any], where: str) -> Link:
     )
 
 
-def read_range(entry: Any, where: str, most: float) -> tuple[float, float] | None:
-    """Return a joint's range, rad, of an entry `[low, high]`; None of one that is null: it turns without end."""
-    return None if entry is None else (number(entry[0], where, -most, 0.0), number(entry[1], where, 0.0, most))
-
-
 def six(values: Any, what: str, low: float, high: float) -> Six:
     """Return six numbers, each within bounds."""
     a, b, c, d, e, f = (number(value, what, low, high) for value in values)

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final
 
 from pliant.errors import FileFormatError
-from pliant.hardware.arm_data import Link, Vector, damage_told, number, read_data, read_link, read_range, vector
+from pliant.hardware.arm_data import Link, Vector, damage_told, number, read_data, read_link, vector
 
 FILE = "smartsix.json"
 NAME: Final = "smartsix"
@@ -54,12 +54,10 @@ def smartsix_joints() -> tuple[SmartSixJoint, ...]:
 def _joint(entry: Mapping[str, Any], where: str) -> SmartSixJoint:
     roll, pitch, yaw = (int(number(turn, f"{where}: quarter_turns", -2, 2)) for turn in entry["quarter_turns"])
     low, high = entry["range"]
-    bounds = read_range((low, high), f"{where}: range", 100.0)
-    assert bounds is not None
     return SmartSixJoint(
         position=vector(entry["position"], f"{where}: position", -2.0, 2.0),
         quarter_turns=(roll, pitch, yaw),
-        range=bounds,
+        range=(number(low, f"{where}: range", -100.0, 0.0), number(high, f"{where}: range", 0.0, 100.0)),
         speed=number(entry["speed"], f"{where}: speed", 0.1, 20.0),
         torque=number(entry["torque"], f"{where}: torque", 1.0, 2e3),
         link=read_link(entry["link"], f"{where}: link"),

@@ -20,7 +20,6 @@ from pliant.hardware.arm_data import (
     number,
     read_data,
     read_link,
-    read_range,
     six,
     vector,
 )
@@ -89,7 +88,10 @@ def _entries() -> Mapping[str, Any]:
 
 
 def _arm(name: str, entry: Mapping[str, Any], where: str) -> UrArm:
-    ranges = tuple(read_range(bounds, f"{where}: range", 20.0) for bounds in entry["range"])
+    ranges = tuple(
+        None if bounds is None else (number(bounds[0], where, -20.0, 0.0), number(bounds[1], where, 0.0, 20.0))
+        for bounds in entry["range"]
+    )
     if len(ranges) != len(JOINTS):
         raise FileFormatError(f"{where}: {len(ranges)} ranges instead of {len(JOINTS)}.")
     return UrArm(

@@ -3,6 +3,7 @@
 from pliant.controllers.interaction.controller import InteractionController
 from pliant.controllers.interaction.execution import Conditioning, Event, Feedback, Mode, Watch
 from pliant.controllers.interaction.frames import ArmFrames, Frame, twist_in, wrench_in
+from pliant.controllers.interaction.gains import AdmittanceGains, DirectForceGains, LawLimits
 from pliant.controllers.interaction.goals import (
     Approach,
     CartesianTrajectory,
@@ -14,16 +15,7 @@ from pliant.controllers.interaction.goals import (
     Tare,
     Wait,
 )
-from pliant.controllers.interaction.laws import (
-    Admittance,
-    AdmittanceGains,
-    DirectForce,
-    DirectForceGains,
-    ExplicitAdmittance,
-    Law,
-    LawLimits,
-    law_of,
-)
+from pliant.controllers.interaction.laws import Admittance, DirectForce, ExplicitAdmittance, Law, law_of
 from pliant.controllers.interaction.motion import CartesianMotion, CartesianPath
 from pliant.controllers.interaction.planning import Arm
 from pliant.controllers.interaction.stability import (

@@ -10,18 +10,18 @@ states. Unlike there, every switch leaves the command and its speed without a ju
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from pliant.controllers.checks import Array, finite_array
 from pliant.controllers.controller import Controller, Ended
+from pliant.controllers.interaction.course import Course
 from pliant.controllers.interaction.execution import Conditioning, Event, Feedback, Mode, Watch
-from pliant.controllers.interaction.frames import Frame, along, as_frame, offset_pose
+from pliant.controllers.interaction.frames import Frame, as_frame
+from pliant.controllers.interaction.gains import Gains, LawLimits
 from pliant.controllers.interaction.goals import (
     Approach,
-    CartesianTrajectory,
     DesiredWrench,
     Goal,
     JointSetpoint,
@@ -32,18 +32,15 @@ from pliant.controllers.interaction.goals import (
     as_gains,
     as_goals,
 )
-from pliant.controllers.interaction.laws import DirectForce, Gains, Law, LawLimits, law_of
-from pliant.controllers.interaction.motion import CartesianMotion, JointMotion, joint_duration, smooth
+from pliant.controllers.interaction.motion import STILL, CartesianMotion, JointMotion, smooth
 from pliant.controllers.interaction.planning import Arm, Rehearsal, places
-from pliant.controllers.interaction.stability import Contact, LowPass, check_stability
+from pliant.controllers.interaction.stability import Contact, LowPass
+from pliant.controllers.interaction.tracking import Tracking
 from pliant.controllers.interaction.wrench import WrenchRamp, WrenchSensing
-from pliant.controllers.poses import difference, matrix
-from pliant.errors import ConfigurationError, MismatchError, OutOfBoundsError, RobotError, check_bounds
+from pliant.controllers.poses import difference
+from pliant.errors import MismatchError, OutOfBoundsError, RobotError, check_bounds
 from pliant.hardware.robot import RobotInfo, State
 
-_GAIN: Final = 0.2
-"""Of the loop of the inverse kinematics, per period."""
-_STILL: Final = np.zeros(6)
 _REMEMBERED: Final = 1000
 """Events."""
 
@@ -96,22 +93,26 @@ class InteractionController(Controller):
         start: Sequence[float] | None = None,
     ) -> None:
         self.arm, self.watch = arm, watch or Watch()
-        self._info, self._period = info, info.period
-        self._contact, self._limits = contact, limits or LawLimits()
-        self._low_pass = LowPass.of(conditioning)
+        self._period = info.period
+        self._limits = limits or LawLimits()
         self._frame, self._first_gains, self._goals = as_frame(frame, "frame"), as_gains(gains), as_goals(goals)
-        self._places = joints, columns, signals = places(arm, info)
+        joints, columns, signals = places(arm, info)
         self._joints, self._columns = np.array(joints), np.array(columns)
-        self._arm_speed = np.asarray(arm.speed, np.float64)
         fastest = check_bounds("joint_speed", joint_speed, 1e-6, 100.0, "rad/s")
-        self._joint_speed = np.minimum(self._arm_speed, fastest)
-        self._joint_acceleration = check_bounds("joint_acceleration", joint_acceleration, 1e-6, 1e3, "rad/s²")
+        self._rehearsal = Rehearsal(
+            arm,
+            info.period,
+            self._frame,
+            contact,
+            LowPass.of(conditioning),
+            np.minimum(np.asarray(arm.speed), fastest),
+            check_bounds("joint_acceleration", joint_acceleration, 1e-6, 1e3, "rad/s²"),
+        )
         sensor = np.asarray(arm.frames.sensor, np.float64)
         self._wrench = WrenchSensing(conditioning, signals, sensor, self.watch, self._period)
         for rate in finite_array("wrench_rate", wrench_rate, (2,)):
             check_bounds("wrench_rate", rate, 1e-6, 1e6, "N/s or N·m/s")
         self._asked = WrenchRamp(np.repeat(wrench_rate, 3).astype(np.float64), self._period)
-        self._law: Law[Any] = law_of(self._period, self._first_gains, self._limits)
         self.events: deque[Event] = deque(maxlen=_REMEMBERED)
         """What happened since `reset`, the last thousand."""
         self._begun = False
@@ -119,9 +120,9 @@ class InteractionController(Controller):
         if start is not None:
             begin[self._columns] = finite_array("start", start, self._columns.shape)
             self.initial_command = begin
-        self._check_gains(self._first_gains)
+        self._rehearsal.check_gains(self._first_gains)
         self._rehearsed = begin[self._columns]
-        self.duration = self._rehearse(self._rehearsed) if self._goals else None
+        self.duration = self._rehearsal.play(self._goals, self._rehearsed) if self._goals else None
         """How long the list of goals takes, s, as far as is known beforehand; None without a list."""
 
     retraces = True
@@ -138,12 +139,18 @@ class InteractionController(Controller):
         return Ended("all goals are done") if listed and not busy else None
 
     def check(self, info: RobotInfo) -> None:
-        """Raise `MismatchError` if a robot has other columns or signals, or another period."""
-        if places(self.arm, info) != self._places or info.period != self._period:
+        """Raise `MismatchError` if a robot lacks a joint, column or signal, or has another period.
+
+        From then on it is for this robot, whose columns and signals may stand elsewhere.
+        """
+        joints, columns, signals = places(self.arm, info)
+        if info.period != self._period:
             raise MismatchError(
-                f"the interaction controller was made for robot {self._info.name!r} at {self._period:g} s; "
-                f"{info.name!r} has other columns or signals, or a period other than its {info.period:g} s."
+                f"the interaction controller was made for a period of {self._period:g} s; that of robot "
+                f"{info.name!r} is {info.period:g} s."
             )
+        self._joints, self._columns = np.array(joints), np.array(columns)
+        self._wrench.signals = np.array(signals)
 
     def reset(self, state: State) -> None:
         """Begin at a state, with the joints where it commands them, in the static law.
@@ -152,71 +159,67 @@ class InteractionController(Controller):
             OutOfBoundsError: joint positions that the arm cannot have, or goals that cannot be done from there.
         """
         q = finite_array("command of the joints", state.command[self._columns], self._columns.shape)
-        kinematics = self.arm.kinematics
         if self._goals and np.abs(q - self._rehearsed).max() > 1e-3:
-            self.duration = self._rehearse(q)
+            self.duration = self._rehearsal.play(self._goals, q)
             self._rehearsed = q
         self._command = np.array(state.command)
-        self._low, self._high = kinematics.low, kinematics.high
-        self._q, self._speed = np.clip(q, self._low, self._high), np.zeros(len(q))
-        self._law = law_of(self._period, self._first_gains, self._limits)
+        self._tool = Tracking(self.arm, self._period, self._frame, self._first_gains, self._limits, q)
         self._wrench.reset()
+        self._asked.reset()
         self._pending: deque[Goal] = deque()
         self._next, self._list_stopped, self._waiting = 0, False, 0.0
         self.events.clear()
         self._count, self._late = 0, 0.0
-        self._motion: CartesianMotion | None = None
+        self._course: Course | None = None
         self._joint_motion: JointMotion | None = None
-        self._approach: Approach | None = None
-        self._trajectory: CartesianTrajectory | None = None
-        self._stuck = self._braking = 0.0
-        self._held = self._reason = self._goal = ""
-        self._stand()
-        self._measured = self._desired_then = self._target
+        self._braking = 0.0
+        self._reason = self._goal = ""
+        self._measured = self._desired_then = self._tool.desired
         self._mode, self._begun = Mode.STATIC, True
 
     def update(self, state: State, t: float) -> Array:
         """Return the command, (columns,): of the joints as the law and the motion have it, of others as it was."""
         self._count += 1
-        self._desired_then = self._desired
         self._late = t - (self._count - 1) * self._period
-        kinematics = self.arm.kinematics
-        joints = state.position[self._joints]
-        self._measured = self._target if math.isnan(joints.sum()) else kinematics.pose(joints)
-        self._wrench.take(state, self._measured, self._axes, kinematics, self._q, self._speed)
+        tool, kinematics = self._tool, self.arm.kinematics
+        self._desired_then = tool.desired
+        try:
+            self._measured = kinematics.pose(state.position[self._joints])
+        except OutOfBoundsError:  # a joint is not measured
+            self._measured = tool.target
+        self._wrench.take(state, self._measured, tool.axes, kinematics, tool.q, tool.speed)
         if self._mode is not Mode.HELD:
             self._watch_over()
         if self._mode is not Mode.HELD:
             self._serve()
         if self._mode is Mode.HELD:
-            q = self._brake()
+            self._brake()
         elif self._mode is Mode.JOINT:
-            q = self._joint_step()
+            self._joint_step()
         else:
-            q = self._law_step()
-        self._speed = (q - self._q) / self._period
-        self._q = q
+            self._law_step()
         command = self._command.copy()
-        command[self._columns] = q
+        command[self._columns] = tool.q
         return command
 
     def feedback(self) -> Feedback:
         """Return how it stands."""
-        cartesian, motion = self._motion, self._motion or self._joint_motion
+        course = self._course
+        motion = self._joint_motion if course is None else course.motion
         return Feedback(
             time=self._count * self._period,
             mode=self._mode,
             goal=self._goal,
-            waypoint=0 if cartesian is None or self._approach else cartesian.passed,
+            waypoint=0 if course is None else course.passed,
             remaining=0.0 if motion is None else motion.remaining,
-            desired=self._desired.copy(),
-            commanded=self._target.copy(),
+            desired=self._tool.desired.copy(),
+            commanded=self._tool.target.copy(),
             measured=self._measured.copy(),
             error=difference(self._desired_then, self._measured),
             wrench=self._wrench.value.copy(),
             desired_wrench=self._asked.value.copy(),
             contact=self._wrench.touching,
-            slowed=self._held or (cartesian.slowed if cartesian else ""),
+            slowed=self._tool.held or ("" if course is None else course.motion.slowed),
             reason=self._reason,
             late=self._late,
         )
@@ -224,7 +227,9 @@ class InteractionController(Controller):
     @property
     def gains(self) -> Gains:
         """Of the law in force."""
-        found: Gains = self._law.gains if self._approach is None else self._approach_gains
+        if not self._begun:
+            return self._first_gains
+        found: Gains = self._tool.law.gains if self._course is None else self._course.gains
         return found
 
     def submit(self, goal: Goal | Replay | Mapping[str, Any]) -> None:
@@ -250,27 +255,22 @@ class InteractionController(Controller):
             raise RobotError(
                 f"the goal is refused: {', '.join(filter(None, [self._goal, *waiting]))} comes first."
             )
-        if isinstance(checked, NewGains):
-            self._check_gains(as_gains(checked.gains))
-        elif not isinstance(checked, DesiredWrench):
-            begins_here = self._led_by_force or isinstance(checked, Approach)
-            self._rehearsal(self._q, self._target if begins_here else self._desired).play(checked)
+        begins_here = self._tool.led_by_force or isinstance(checked, Approach)
+        self._rehearsal.play([checked], self._tool.q, self._tool.target if begins_here else self._tool.desired)
         self._pending.append(checked)
 
     def pause(self) -> None:
         """Bring a motion to a smooth stop on its way, until `resume`."""
         self._check_begun()
-        for motion in (self._motion, self._joint_motion):
-            if motion is not None:
-                motion.paused = True
+        for motion in self._motions():
+            motion.paused = True
         self._note("paused")
 
     def resume(self) -> None:
         """Go on with a motion after `pause`, with the list of goals after `cancel` or `recover`."""
         self._check_begun()
-        for motion in (self._motion, self._joint_motion):
-            if motion is not None:
-                motion.paused = False
+        for motion in self._motions():
+            motion.paused = False
         self._list_stopped = False
         self._note("resumed")
 
@@ -278,9 +278,8 @@ class InteractionController(Controller):
         """End a motion by a smooth stop, and a wait; the rest of a list of goals waits for `resume`."""
         self._check_begun()
         self._list_stopped = True
-        for motion in (self._motion, self._joint_motion):
-            if motion is not None:
-                motion.cancelled = True
+        for motion in self._motions():
+            motion.cancelled = True
         if self._goal == Wait.__name__:
             self._goal = ""
         self._note("cancelled")
@@ -302,30 +301,14 @@ class InteractionController(Controller):
         self._mode, self._reason, self._goal = Mode.STATIC, "", ""
         self._note("recovered")
 
+    def _motions(self) -> list[CartesianMotion | JointMotion]:
+        """What is on its way."""
+        cartesian = None if self._course is None else self._course.motion
+        return [motion for motion in (cartesian, self._joint_motion) if motion is not None]
+
     def _check_begun(self) -> None:
         if not self._begun:
             raise RobotError("the controller has not begun; `reset` comes first.")
-
-    def _stand(self) -> None:
-        """Let the law take over where the joints are, at rest, with nothing desired of a force."""
-        self._desired = self._target = self.arm.kinematics.pose(self._q)
-        self._start = self._desired
-        self._axes = self._law_axes()
-        self._law.begin()
-        self._asked.reset()
-
-    def _law_axes(self) -> Array:
-        return matrix(self.arm.frames.locate(self._frame, self._target, self._start)[3:])
-
-    @property
-    def _led_by_force(self) -> bool:
-        """Whether the tool may be far from the desired pose, because its law does not lead it back."""
-        return isinstance(self._law, DirectForce)
-
-    def _anchor(self) -> None:
-        """Make the commanded pose the desired one; the speed goes on."""
-        self._desired = self._target.copy()
-        self._law.begin(_STILL, self._law.rate.copy())
 
     def _watch_over(self) -> None:
         """Stop where something is wrong."""
@@ -333,7 +316,11 @@ class InteractionController(Controller):
             self._hold(self._wrench.fault)
             return
         asked = 0.0
-        if self._led_by_force and self._mode is not Mode.JOINT and self._approach is None:
+        if (
+            self._tool.led_by_force
+            and self._mode is not Mode.JOINT
+            and not (self._course and self._course.approaching)
+        ):
             asked = math.hypot(*self._asked.value[:3].tolist())
         if self._wrench.lost(asked > self.watch.contact):
             self._hold(
@@ -347,11 +334,11 @@ class InteractionController(Controller):
             doing += f"; not begun: {', '.join(type(goal).__name__ for goal in self._pending)}"
             self._pending.clear()
         self._mode, self._reason = Mode.HELD, reason
-        self._braking, self._brake_speed = 1.0, self._speed.copy()
-        if self._approach is not None:
-            self._law.gains = self._approach_gains
-        self._motion = self._joint_motion = self._approach = self._trajectory = None
-        self._wrench.taring, self._held, self._list_stopped = False, "", True
+        self._braking, self._brake_speed = 1.0, self._tool.speed
+        if self._course is not None:
+            self._course.let_go()
+        self._course = self._joint_motion = None
+        self._wrench.taring, self._tool.held, self._list_stopped = False, "", True
         self._note(f"held: {reason}{doing}")
 
     def _serve(self) -> None:
@@ -378,7 +365,10 @@ class InteractionController(Controller):
             self._asked.go_to(np.asarray(goal.wrench), goal.over)
             return
         if isinstance(goal, NewGains):
-            self._change_gains(as_gains(goal.gains))
+            if self._course is not None:
+                self._course.gains = as_gains(goal.gains)
+            else:
+                self._tool.change(as_gains(goal.gains), moving=False)
             return
         self._goal = type(goal).__name__
         if isinstance(goal, Wait):
@@ -387,147 +377,53 @@ class InteractionController(Controller):
             self._wrench.start_tare()
         elif isinstance(goal, JointSetpoint):
             self._mode = Mode.JOINT
-            position = np.asarray(goal.position)
-            fastest = joint_duration(position - self._q, self._joint_speed, self._joint_acceleration)
-            duration = max(fastest, goal.duration or 0.0)
-            self._joint_motion = JointMotion(self._q, self._speed, position, duration, self._period)
+            duration, position = self._rehearsal.joint_duration(goal, self._tool.q), np.asarray(goal.position)
+            self._joint_motion = JointMotion(self._tool.q, self._tool.speed, position, duration, self._period)
         else:
-            self._begin_motion(goal)
+            self._mode = Mode.TRAJECTORY
+            self._course = Course(
+                goal, self.arm, self._tool, self._asked, self._wrench, self._period, self._limits
+            )
 
-    def _begin_motion(self, goal: CartesianTrajectory | Approach) -> None:
-        if self._led_by_force or isinstance(goal, Approach):
-            self._anchor()
-        self._start = self._desired
-        before, self._axes = self._axes, self._law_axes()
-        turn = self._axes.T @ before
-        self._law.turn(turn)
-        self._wrench.turn(turn)
-        if isinstance(goal, Approach):
-            self._approach, self._approach_gains = goal, self._law.gains
-            self._law.gains = replace(self._law.gains, axes=())
-            path = goal.path(self._axes, self._desired)
-        else:
-            self._trajectory = goal if goal.wrench is not None else None
-            self._asked_before = self._asked.value
-            frame = self.arm.frames.locate(as_frame(goal.frame), self._target, self._start)
-            path = goal.path(frame, self._desired)
-        self._mode, self._stuck = Mode.TRAJECTORY, 0.0
-        self._motion = CartesianMotion(path, self._period, self._limits.speed, self._limits.turning)
-
-    def _change_gains(self, gains: Gains) -> None:
-        if self._approach is not None:
-            self._approach_gains = gains
-            return
-        if type(gains) is type(self._law.gains):
-            self._law.gains = gains
-            return
-        if self._led_by_force and self._motion is None:
-            self._anchor()
-        law = law_of(self._period, gains, self._limits)
-        law.begin(self._law.offset, self._law.rate)
-        self._law = law
-
-    def _check_gains(self, gains: Gains) -> None:
-        if self._contact is not None:
-            check_stability(gains, self._contact, self._period, self._low_pass, self.arm.load)
-
-    def _joint_step(self) -> Array:
+    def _joint_step(self) -> None:
+        """Let a period pass in joint control."""
         motion = self._joint_motion
         assert motion is not None
-        q: Array = np.clip(motion.advance(), self._low, self._high)
+        self._tool.move(motion.advance())
         if motion.done:
             self._note("set-point cancelled" if motion.cancelled else "set-point reached")
             self._joint_motion, self._mode, self._goal = None, Mode.STATIC, ""
-            before, self._q = self._q, q
             self._stand()
-            self._q = before
-        return q
 
-    def _law_step(self) -> Array:
-        """Joint positions by law, motion and kinematics."""
-        rate, motion = _STILL, self._motion
-        if motion is not None:
-            rate = along(self._axes, motion.advance(not self._held), 1.0 / self._period)
-            self._desired = motion.pose
-            self._follow_wrench(motion)
-        self._asked.advance()
-        missing = _STILL if self._wrench.taring else self._asked.value - self._wrench.value
-        self._law.advance(rate, missing)
-        target, way = offset_pose(self._desired, self._law.offset, self._axes, self._target)
-        q, gain = self._q, _GAIN / self._period
-        step = self.arm.kinematics.step(
-            q, self._target, way / self._period, self._period, gain=gain, speed=self._arm_speed
-        )
-        self._held = step.held
-        self._target = self._give_in(step.q) if step.held else target
-        if motion is not None:
-            self._end_motion(motion)
-        return step.q
-
-    def _give_in(self, q: Array) -> Array:
-        """Take the pose that the joints could reach for the commanded one, so that nothing winds up."""
-        reached = self.arm.kinematics.pose(q)
-        offset = along(self._axes, difference(reached, self._desired))
-        rate = along(self._axes, difference(reached, self._target), 1.0 / self._period)
-        self._law.correct(offset, rate)
-        return reached
-
-    def _follow_wrench(self, motion: CartesianMotion) -> None:
-        """End an approach at a contact; ask for the wrench of a trajectory."""
-        if self._approach is not None:
-            goal = self._approach
-            if float(self._wrench.value[:3] @ np.asarray(goal.direction)) >= goal.force:
+    def _law_step(self) -> None:
+        """Let a period pass under the law."""
+        course, way, desired = self._course, STILL, self._tool.desired
+        if course is not None:
+            desired, way, touched = course.advance()
+            if touched:
                 self._note("touches")
-                self._law.gains, self._approach = self._approach_gains, None
-                motion.cancelled = True
-                self._asked.go_to(np.asarray(goal.wrench))
-        elif self._trajectory is not None:
-            line, share = motion.place
-            wrenches = np.asarray(self._trajectory.wrench)
-            before = wrenches[line - 1] if line else self._asked_before
-            self._asked.go_to(before + share * (wrenches[line] - before))
+        self._asked.advance()
+        missing = STILL if self._wrench.taring else self._asked.value - self._wrench.value
+        self._tool.follow(desired, way, missing)
+        if course is None:
+            return
+        trouble = course.trouble(self.watch.stuck_after)
+        if trouble:
+            self._hold(trouble)
+        elif course.motion.done:
+            course.end()
+            self._note("motion ended" if course.motion.cancelled else "motion done")
+            self._course, self._mode, self._goal = None, Mode.STATIC, ""
 
-    def _end_motion(self, motion: CartesianMotion) -> None:
-        self._stuck = self._stuck + self._period if self._held and motion.clock.rate == 0.0 else 0.0
-        if self._stuck > self.watch.stuck_after:
-            self._hold(f"kinematics: the tool is kept from its way: {self._held}")
-        elif motion.done:
-            if self._approach is not None:
-                self._law.gains = self._approach_gains
-                if not motion.cancelled:
-                    self._hold(f"nothing was touched within {self._approach.distance:g} m")
-                    return
-            if self._trajectory is not None:
-                self._asked.go_to(_STILL)
-            self._note("motion ended" if motion.cancelled else "motion done")
-            self._motion, self._approach, self._trajectory = None, None, None
-            self._mode, self._goal = Mode.STATIC, ""
+    def _stand(self) -> None:
+        """Let the law take over where the joints are, at rest, with no force desired."""
+        self._tool.stand()
+        self._asked.reset()
 
-    def _brake(self) -> Array:
-        """Joint positions on the way to rest."""
-        if self._braking == 0.0:
-            return self._q
+    def _brake(self) -> None:
+        """Let a period pass on the way to rest."""
         self._braking = max(self._braking - self._period / self.watch.stop, 0.0)
-        way = self._period * smooth(self._braking) * self._brake_speed
-        q: Array = np.clip(self._q + way, self._low, self._high)
-        return q
+        self._tool.move(self._tool.q + self._period * smooth(self._braking) * self._brake_speed)
 
     def _note(self, text: str) -> None:
         self.events.append(Event(self._count * self._period, text))
-
-    def _rehearsal(self, q: Array, tool: Array) -> Rehearsal:
-        return Rehearsal(
-            self.arm, q, tool, self._frame, self._contact, self._joint_speed, self._joint_acceleration
-        )
-
-    def _rehearse(self, q: Array) -> float:
-        """Go through the whole list from joint positions, and return how long it takes, s."""
-        rehearsal = self._rehearsal(q, self.arm.preview.pose(q))
-        for number, goal in enumerate(self._goals, start=1):
-            try:
-                if isinstance(goal, NewGains):
-                    self._check_gains(as_gains(goal.gains))
-                rehearsal.play(goal)
-            except (OutOfBoundsError, ConfigurationError) as error:
-                raise type(error)(f"goal {number} ({type(goal).__name__}): {error}") from error
-        return rehearsal.duration

@@ -141,9 +141,26 @@ def offset_pose(desired: Array, offset: Array, axes: Array, before: Array) -> tu
     return found
 
 
-def own_offset_pose(pose_before: Array, offset: Array) -> Array:
-    """Return a pose, (7,), moved by an offset, (6,), along the world's axes, m, but turned about its own, rad."""
-    found: Array = compiled(_own_offset_pose)(pose_before, offset)
+def own_offset_pose(first: Array, offset: Array, before: Array) -> tuple[Array, Array]:
+    """Return a pose moved by an offset along the world's axes, turned by it about its own, and the way to it.
+
+    Args:
+        first: the pose, (7,).
+        offset: (6,), m and a rotation vector, rad.
+        before: pose from which the way, (6,), leads there: m, and a rotation vector, rad, in the world's axes.
+    """
+    found: tuple[Array, Array] = compiled(_own_offset_pose)(first, offset, before)
+    return found
+
+
+def mounted(tool: Array, frame: Array) -> tuple[Array, Array]:
+    """Return the pose, (7,), and rotation, (3, 3), in the world of what is fixed to the tool.
+
+    Args:
+        tool: its pose in the world, (7,).
+        frame: pose in the tool's frame, (7,).
+    """
+    found: tuple[Array, Array] = compiled(_mounted)(tool, frame)
     return found
 
 
@@ -177,23 +194,52 @@ def _offset_pose(desired: Array, offset: Array, axes: Array, before: Array) -> t
             found[i] += axes[i, j] * offset[j]
             vector[i] += axes[i, j] * offset[3 + j]
         way[i] = found[i] - before[i]
-    turn = _exponential(vector)
-    found[3:] = _product(turn, desired[3:])
-    back = np.array([before[3], -before[4], -before[5], -before[6]])
-    done = _product(found[3:], back)
+    found[3:] = _product(_exponential(vector), desired[3:])
+    way[3:] = _turned(before[3:], found[3:])
+    return found, way
+
+
+def _own_offset_pose(first: Array, offset: Array, before: Array) -> tuple[Array, Array]:
+    found, way = first.copy(), np.zeros(6)
+    for i in range(3):
+        found[i] += offset[i]
+        way[i] = found[i] - before[i]
+    found[3:] = _product(first[3:], _exponential(offset[3:]))
+    way[3:] = _turned(before[3:], found[3:])
+    return found, way
+
+
+def _mounted(tool: Array, frame: Array) -> tuple[Array, Array]:
+    found, rotation = tool.copy(), np.zeros((3, 3))
+    outer = _matrix(tool[3:])
+    for i in range(3):
+        for j in range(3):
+            found[i] += outer[i, j] * frame[j]
+    found[3:] = _product(tool[3:], frame[3:])
+    rotation[:] = _matrix(found[3:])
+    return found, rotation
+
+
+def _matrix(q: Array) -> Array:
+    """Rotation of a unit quaternion."""
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    return np.array(
+        [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+        ]
+    )
+
+
+def _turned(before: Array, after: Array) -> Array:
+    """Rotation vector from one unit quaternion to another, in the axes that they are given in."""
+    done = _product(after, np.array([before[0], -before[1], -before[2], -before[3]]))
     if done[0] < 0.0:
         done = -done
     sine = math.sqrt(done[1] ** 2 + done[2] ** 2 + done[3] ** 2)
     scale = 2.0 * math.atan2(sine, done[0]) / sine if sine > 1e-12 else 2.0
-    way[3:] = scale * done[1:]
-    return found, way
-
-
-def _own_offset_pose(pose_before: Array, offset: Array) -> Array:
-    found = pose_before.copy()
-    found[:3] += offset[:3]
-    found[3:] = _product(pose_before[3:], _exponential(offset[3:]))
-    return found
+    return scale * done[1:]
 
 
 def _exponential(vector: Array) -> Array:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array, all_finite, finite_array, number_array
 from pliant.controllers.interaction.frames import Frame, as_frame
-from pliant.controllers.interaction.laws import AdmittanceGains, DirectForceGains, Gains
+from pliant.controllers.interaction.gains import AdmittanceGains, DirectForceGains, Gains
 from pliant.controllers.interaction.motion import CartesianPath
 from pliant.controllers.interaction.teaching import Demonstration
 from pliant.controllers.poses import compose, pose

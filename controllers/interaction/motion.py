@@ -9,11 +9,12 @@ import numpy as np
 
 from pliant.controllers.checks import Array, finite_array, positive
 from pliant.controllers.interaction.frames import own_offset_pose
-from pliant.controllers.poses import difference
 from pliant.errors import ConfigurationError, OutOfBoundsError, check_bounds
 
 _LARGEST_TURN = 3.0
 """From one waypoint to the next, rad: at π the shortest way is ambiguous."""
+STILL = np.zeros(6)
+"""No way at all."""
 _INSTANT = 1e-9
 """Two times closer than this, s, are the same: absorbs the rounding of a sum of periods."""
 
@@ -86,13 +87,17 @@ class CartesianPath:
 
     def pose(self, s: float) -> Array:
         """Return the pose at a time, s, (7,); before 0 the first, after the duration the last."""
+        return self.reach(s, self.poses[0])[0]
+
+    def reach(self, s: float, before: Array) -> tuple[Array, Array]:
+        """Return the pose at a time, s, (7,), and the way to it from a pose before, (6,), in the world's axes."""
         if s >= self.time[-1] - _INSTANT:
-            return np.array(self.poses[-1])
+            return own_offset_pose(self.poses[-1], STILL, before)
         i = self.line(s)
         length = self.time[i + 1] - self.time[i]
         after = max(s - self.time[i], 0.0)
         way = self._through(i, after, length) if self.through else self._share(after, length) * self._ways[i]
-        return own_offset_pose(self.poses[i], way)
+        return own_offset_pose(self.poses[i], way, before)
 
     def _share(self, t: float, length: float) -> float:
         """How much of a line is done a time after its beginning."""
@@ -196,16 +201,14 @@ class CartesianMotion:
         self.slowed = "paused" if self.paused else ""
         step = self.clock.step(going and not self.paused and not self.cancelled)
         if step == 0.0:
-            return np.zeros(6)
-        there = self.path.pose(self.clock.time + step)
-        way = difference(there, self.pose)
+            return STILL
+        there, way = self.path.reach(self.clock.time + step, self.pose)
         sizes = math.hypot(*way[:3].tolist()), math.hypot(*way[3:].tolist())
         excess = max(sizes[0] / self._most[0], sizes[1] / self._most[1])
         if excess > 1.0:
             self.slowed = self._limits[sizes[1] / self._most[1] == excess]
             step /= excess
-            there = self.path.pose(self.clock.time + step)
-            way = difference(there, self.pose)
+            there, way = self.path.reach(self.clock.time + step, self.pose)
         self.clock.time += step
         self.pose = there
         return way

@@ -1,5 +1,6 @@
 """The arm as an interaction controller knows it, and whether it can do what is asked of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,9 +10,19 @@ from numpy.typing import ArrayLike
 from pliant.controllers.arm_kinematics import ArmKinematics
 from pliant.controllers.checks import Array, finite_array
 from pliant.controllers.interaction.frames import ArmFrames, Frame, as_frame
-from pliant.controllers.interaction.goals import Approach, CartesianTrajectory, Goal, JointSetpoint, Tare, Wait
+from pliant.controllers.interaction.gains import Gains
+from pliant.controllers.interaction.goals import (
+    Approach,
+    CartesianTrajectory,
+    Goal,
+    JointSetpoint,
+    NewGains,
+    Tare,
+    Wait,
+    as_gains,
+)
 from pliant.controllers.interaction.motion import CartesianPath, joint_duration
-from pliant.controllers.interaction.stability import Contact
+from pliant.controllers.interaction.stability import Contact, LowPass, check_stability
 from pliant.controllers.interaction.wrench import QUANTITIES
 from pliant.controllers.poses import difference, matrix
 from pliant.errors import ConfigurationError, MismatchError, OutOfBoundsError, check_bounds
@@ -20,8 +31,8 @@ from pliant.hardware.robot import RobotInfo
 _SPACING: Final = 0.02
 """From one pose to the next that a preview looks at, m and rad; at most `_MOST` of them."""
 _MOST: Final = 200
-_SINGULAR: Final = 0.02
-"""Least singular value of the Jacobian, m, that a path may come by; rotations count by `_LENGTH`."""
+_SINGULAR: Final = 0.06
+"""Least singular value of the Jacobian, m, that a path may come by: below it an `ArmKinematics` slows down."""
 _LENGTH: Final = 0.3
 """What a rotation of 1 rad counts as, m."""
 _TARE: Final = 2.0
@@ -102,67 +113,89 @@ def singular_value(kinematics: ArmKinematics, q: Array) -> float:
 
 
 class Rehearsal:
-    """Goes through goals one after another, without moving anything.
+    """Goes through goals without moving anything.
 
     Args:
         arm: see `Arm`.
-        q: joint positions at the beginning, (joints,).
-        tool: desired pose at the beginning, (7,).
-        axes: frame of the law.
-        contact: what approaches are checked against; None: nothing.
-        joint_speed: largest of a set-point, (joints,).
-        joint_acceleration: likewise.
+        period: of the controller, s.
+        frame: of the law.
+        contact: what gains and approaches are checked against; None: nothing.
+        low_pass: of the wrench.
+        joint_speed: largest of a set-point, (joints,), rad/s or m/s.
+        joint_acceleration: likewise, per s².
     """
 
     def __init__(
         self,
         arm: Arm,
-        q: Array,
-        tool: Array,
-        axes: Frame,
+        period: float,
+        frame: Frame,
         contact: Contact | None,
+        low_pass: LowPass,
         joint_speed: Array,
         joint_acceleration: float,
     ) -> None:
-        self.duration = 0.0
-        """Of what was gone through, s."""
-        self._arm, self._q, self._tool, self._axes = arm, q, tool, axes
-        self._contact, self._speed, self._acceleration = contact, joint_speed, joint_acceleration
+        self._arm, self._period, self._frame, self._contact = arm, period, frame, contact
+        self._low_pass, self._speed, self._acceleration = low_pass, joint_speed, joint_acceleration
 
-    def play(self, goal: Goal) -> None:
-        """Go through a goal. What an approach meets is not known: it is taken to end where it begins.
+    def play(self, goals: Sequence[Goal], q: Array, tool: Array | None = None) -> float:
+        """Go through goals, and return how long they take, s. An approach is taken to end where it begins.
+
+        Args:
+            goals: one after another.
+            q: joint positions at the beginning, (joints,).
+            tool: desired pose then, (7,); None: where the joints have it.
 
         Raises:
-            OutOfBoundsError, ConfigurationError: it cannot be done.
+            OutOfBoundsError, ConfigurationError: one of them cannot be done; of several the message says which.
         """
+        tool = self._arm.preview.pose(q) if tool is None else tool
+        total = 0.0
+        for number, goal in enumerate(goals, start=1):
+            try:
+                duration, q, tool = self._one(goal, q, tool)
+            except (OutOfBoundsError, ConfigurationError) as error:
+                where = f"goal {number} ({type(goal).__name__}): " if len(goals) > 1 else ""
+                raise type(error)(f"{where}{error}") from error
+            total += duration
+        return total
+
+    def joint_duration(self, goal: JointSetpoint, q: Array) -> float:
+        """Return how long the joints take from q, (joints,), s."""
+        fastest = joint_duration(np.asarray(goal.position) - q, self._speed, self._acceleration)
+        return max(fastest, goal.duration or 0.0)
+
+    def check_gains(self, gains: Gains) -> None:
+        """Raise `ConfigurationError` for gains that are unstable; see `check_stability`."""
+        if self._contact is not None:
+            check_stability(gains, self._contact, self._period, self._low_pass, self._arm.load)
+
+    def _one(self, goal: Goal, q: Array, tool: Array) -> tuple[float, Array, Array]:
+        """How long a goal takes, and where joints and tool are after it."""
         frames = self._arm.frames
         if isinstance(goal, JointSetpoint):
+            check_joints(self._arm, np.asarray(goal.position))
             position = np.asarray(goal.position)
-            check_joints(self._arm, position)
-            fastest = joint_duration(position - self._q, self._speed, self._acceleration)
-            self.duration += max(fastest, goal.duration or 0.0)
-            self._q, self._tool = position, self._arm.preview.pose(position)
-        elif isinstance(goal, CartesianTrajectory):
-            path = goal.path(frames.locate(as_frame(goal.frame), self._tool, self._tool), self._tool)
-            self._q = check_path(self._arm, path, self._q)
-            self._tool = path.poses[-1]
-            self.duration += path.duration
-        elif isinstance(goal, Approach):
-            if self._contact is not None:
-                fastest = self._contact.fastest_approach(goal.transient)
-                if goal.speed > fastest:
-                    raise OutOfBoundsError(
-                        f"an approach at {goal.speed:g} m/s hits a contact of {self._contact.stiffness} N/m with "
-                        f"more than {goal.transient:g} N; at most {fastest:.3g} m/s are slow enough."
-                    )
-            axes = matrix(frames.locate(self._axes, self._tool, self._tool)[3:])
-            path = goal.path(axes, self._tool)
-            check_path(self._arm, path, self._q)
-            self.duration += path.duration
-        elif isinstance(goal, Wait):
-            self.duration += goal.duration
-        elif isinstance(goal, Tare):
-            self.duration += _TARE
+            return self.joint_duration(goal, q), position, self._arm.preview.pose(position)
+        if isinstance(goal, CartesianTrajectory):
+            path = goal.path(frames.locate(as_frame(goal.frame), tool, tool), tool)
+            return path.duration, check_path(self._arm, path, q), path.poses[-1]
+        if isinstance(goal, Approach):
+            self._check_speed(goal)
+            path = goal.path(matrix(frames.locate(self._frame, tool, tool)[3:]), tool)
+            check_path(self._arm, path, q)
+            return path.duration, q, tool
+        if isinstance(goal, NewGains):
+            self.check_gains(as_gains(goal.gains))
+        return goal.duration if isinstance(goal, Wait) else _TARE if isinstance(goal, Tare) else 0.0, q, tool
+
+    def _check_speed(self, goal: Approach) -> None:
+        fastest = np.inf if self._contact is None else self._contact.fastest_approach(goal.transient)
+        if self._contact is not None and goal.speed > fastest:
+            raise OutOfBoundsError(
+                f"an approach at {goal.speed:g} m/s hits a contact of {self._contact.stiffness} N/m with more "
+                f"than {goal.transient:g} N; at most {fastest:.3g} m/s are slow enough."
+            )
 
 
 def places(arm: Arm, info: RobotInfo) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:

@@ -18,15 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.controllers.checks import Array, positive
-from pliant.controllers.interaction.laws import (
-    AXES,
-    AdmittanceGains,
-    DirectForceGains,
-    Gains,
-    Values,
-    as_six,
-    exact_step,
-)
+from pliant.controllers.interaction.gains import AXES, AdmittanceGains, DirectForceGains, Gains, Values, as_six
+from pliant.controllers.interaction.laws import exact_step
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_bounds, check_count
 
 _FASTEST: Final = 20.0

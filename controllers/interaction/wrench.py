@@ -8,8 +8,7 @@ import numpy as np
 from pliant.controllers.arm_kinematics import ArmKinematics
 from pliant.controllers.checks import Array
 from pliant.controllers.interaction.execution import Conditioning, Watch
-from pliant.controllers.interaction.frames import along, tool_wrench
-from pliant.controllers.poses import compose, matrix
+from pliant.controllers.interaction.frames import along, mounted, tool_wrench
 from pliant.hardware.robot import State
 
 QUANTITIES: Final = ("force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z")
@@ -30,7 +29,9 @@ class WrenchSensing:
         self, conditioning: Conditioning, signals: tuple[int, ...], frame: Array, watch: Watch, period: float
     ) -> None:
         self.conditioning = conditioning
-        self._signals, self._frame = np.array(signals), frame
+        self.signals = np.array(signals)
+        """Where the raw wrench stands among the sensors of a state, (6,)."""
+        self._frame = frame
         self._watch, self._period = watch, period
         self.reset()
 
@@ -57,9 +58,8 @@ class WrenchSensing:
             q: joint positions, (joints,), and
             speed: their speeds, for a tare.
         """
-        sensor = compose(tool, self._frame)
-        rotation = matrix(sensor[3:])
-        raw = state.sensors[self._signals]
+        sensor, rotation = mounted(tool, self._frame)
+        raw = state.sensors[self.signals]
         if self.taring:
             tip = kinematics.jacobian(q)[:3] @ speed
             contact, fault = self.conditioning.update(
@@ -75,11 +75,12 @@ class WrenchSensing:
             self.fault = f"wrench: {fault}"
             return
         found = tool_wrench(contact, rotation, sensor, tool, axes)
-        if math.isnan(found.sum()):
+        fx, fy, fz, *torques = found.tolist()
+        force, torque = math.hypot(fx, fy, fz), math.hypot(*torques)
+        if not math.isfinite(force + torque):
             self.fault = "wrench: missing: its conditioning gives a NaN"
             return
         self.value = found
-        force, torque = math.hypot(*found[:3].tolist()), math.hypot(*found[3:].tolist())
         self.touching = force > (0.5 if self.touching else 1.0) * self._watch.contact
         self.fault = ""
         if force > self._watch.force:

@@ -32,9 +32,9 @@ def test_the_load_behind_the_sensor_is_what_it_reads_at_rest():
     tool = {"mass": 1.3, "com": [0.01, -0.02, 0.06]}
     model = ur("ur10", tcp=TCP, tool=tool, payload={"mass": 2.0, "com": [0.0, 0.03, 0.2]})
     load = load_behind(model)
-    assert load["mass"] == pytest.approx(3.3)
+    assert load.mass == pytest.approx(3.3)
     np.testing.assert_allclose(
-        load["com"], (1.3 * np.array(tool["com"]) + 2.0 * np.array([0.0, 0.03, 0.2])) / 3.3, atol=1e-9
+        load.com, (1.3 * np.array(tool["com"]) + 2.0 * np.array([0.0, 0.03, 0.2])) / 3.3, atol=1e-9
     )
     with SimulatedRobot(model, 0.002) as robot:
         posture = [0.3, -1.2, 1.4, -1.0, -1.2, 0.2]
@@ -43,9 +43,9 @@ def test_the_load_behind_the_sensor_is_what_it_reads_at_rest():
         wrist = [robot.info.signal(f"wrist/{q}_{a}") for q in ("force", "torque") for a in "xyz"]
         raw = robot.read().signals[wrist]
         site = robot.data.site("flange")
-        weight = load["mass"] * np.array([0.0, 0.0, -9.81]) @ site.xmat.reshape(3, 3)
+        weight = load.mass * np.array([0.0, 0.0, -9.81]) @ site.xmat.reshape(3, 3)
     np.testing.assert_allclose(raw[:3], -weight, atol=0.3)
-    np.testing.assert_allclose(raw[3:], -np.cross(load["com"], weight), atol=0.1)
+    np.testing.assert_allclose(raw[3:], -np.cross(load.com, weight), atol=0.1)
 
 
 def test_any_robot_of_ours_or_of_a_user_is_described(tmp_path):

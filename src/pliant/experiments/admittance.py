@@ -1,6 +1,6 @@
 """A tool that gives way like a mass with damper and spring is led over a ramp and a box, on two arms."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -86,11 +86,9 @@ class Admittance(Experiment):
         one = self._arm(name)
         along = one.along()
         axis = int(np.abs(along).argmax())
-        mass, damping, stiffness = (np.array(one.gains[key], dtype=float) for key in ("mass", "damping", "stiffness"))
+        damping, stiffness = (np.array(one.gains[key], dtype=float) for key in ("damping", "stiffness"))
         first, last = run.touches()
-        # the height of the tool over its line, and how far it is behind
         height = (run.desired - run.commanded)[:, 2]
-        behind = (run.desired - run.commanded) @ along
         top = float(run.time[(run.time < last)][height[run.time < last].argmax()])
         begin, end = (first + share * (top - first) for share in _ON_RAMP)
         errors, ratios, lags = [], [], []
@@ -189,11 +187,11 @@ class Admittance(Experiment):
             ),
         ]
 
-    def _notes(self) -> Sequence[str]:
+    def _notes(self) -> tuple[str, ...]:
         return (
-            "The published speeds and set-points are not known. The speeds here make the tool leave the box at 140 s "
-            "of 180 s; with them the contact comes earlier than the published 20 s, because the way to the ramp is "
-            "shorter than those two times say.",
+            "The published speeds and set-points are not known. The speeds here make the tool leave the box at "
+            "140 s; the contact then does not come at the published 20 s, because the way to the ramp is another "
+            "one than those two times say.",
             "Zero error at 180 s cannot be with these gains: the time constant K_D/K_P is 55.6 s (UR10) and 30 s "
             "(Smart-Six). It is reached after some five of them.",
             "What the published code calls a mass matrix is its inverse; here the gains are masses, kg.",

@@ -24,9 +24,9 @@ _SETTLING = 10.0
 class DirectForce(Experiment):
     """The tool approaches a plane until it touches, then slides with a desired force that grows along its normal.
 
-    A guarded approach at a speed v meets the surroundings with a peak of v·√(K_env·m), so v = 2 N/√(K_env·m) is slow
-    enough for 2 N. Sliding, the integral control is behind by (ḟ_d/K + v·tan θ)/K_i, with 1/K = 1/K_env + 1/K_servo and
-    θ the tilt of the plane against the motion.
+    A guarded approach at a speed v meets the surroundings with a peak of v·√(K_env·m), so v = 2 N/√(K_env·m) is
+    slow enough for 2 N. Sliding, the integral control is behind by (ḟ_d/K + v·tan θ)/K_i, with 1/K = 1/K_env +
+    1/K_servo and θ the tilt of the plane against the motion.
     """
 
     title: ClassVar[str] = "Direct force control of two arms on a plane"
@@ -93,7 +93,9 @@ class DirectForce(Experiment):
                 axis.set(title=f"{stiffness:g} N/m", xlabel="time (s)")
             axes.flat[0].set(ylabel="force (N)")
             axes.flat[0].legend()
-            report.figure(drawing, "One arm touches and presses surroundings of four stiffnesses, with gains for each.")
+            report.figure(
+                drawing, "One arm touches and presses surroundings of four stiffnesses, with gains for each."
+            )
 
     def _arm(self, name: str) -> ToolArm:
         found = self.arms[name]
@@ -113,12 +115,17 @@ class DirectForce(Experiment):
             "wrench": [[0.0, 0.0, self.force]],
         }
         goals = [
-            {"approach": {"direction": [0.0, 0.0, 1.0], "speed": speed, "distance": self.gap, "wrench": [0, 0, 1.0]}},
+            self._approach(speed, 1.0),
             {"wait": _SETTLED},
             {"trajectory": slide},
             {"wait": _SETTLED},
         ]
         return one.movement(goals, self.gap / speed + self.duration + 2.0 * _SETTLED, after=0.5)
+
+    def _approach(self, speed: float, force: float) -> dict[str, Any]:
+        """A goal: down until something is touched, which is then pressed."""
+        way = {"direction": [0.0, 0.0, 1.0], "speed": speed, "distance": self.gap, "wrench": [0.0, 0.0, force]}
+        return {"approach": way}
 
     def _pressing(self, stiffness: float) -> ToolMovement:
         """The first arm, above its plane, which a spring now holds."""
@@ -127,22 +134,14 @@ class DirectForce(Experiment):
         gains = suggested_gains(contact)
         changed = replace(
             one,
-            gains={"kp": list(gains.kp), "ki": list(gains.ki), "axes": ["z"]},
+            gains={"kp": gains.kp, "ki": gains.ki, "axes": ["z"]},
             contact={**(one.contact or {}), "stiffness": stiffness},
             held={"plane": stiffness},
         )
         speed = contact.fastest_approach()
-        goals = [
-            {
-                "approach": {
-                    "direction": [0.0, 0.0, 1.0],
-                    "speed": speed,
-                    "distance": self.gap,
-                    "wrench": [0, 0, self.force],
-                }
-            }
-        ]
-        return changed.movement(goals, self.gap / speed + self.pressing, after=self.pressing)
+        return changed.movement(
+            [self._approach(speed, self.force)], self.gap / speed + self.pressing, after=self.pressing
+        )
 
     def _numbers(self, name: str, run: ToolRun) -> dict[str, float]:
         one = self._arm(name)
@@ -211,12 +210,12 @@ class DirectForce(Experiment):
             kept and abs(numbers["final_force_N"] - self.force) < 0.05,
         )
 
-    def _notes(self) -> Sequence[str]:
+    def _notes(self) -> tuple[str, ...]:
         return (
-            "The paper's force begins to grow while the tool is still in the air; an error below 2 N then needs a gap "
-            "below 0.43 mm. Here the tool approaches first, from any gap.",
-            "The stiffness of the plane is not published. What the tool meets here is MuJoCo's contact, whose stiffness "
-            "depends on the masses that meet; surroundings of a known stiffness are held by a spring.",
+            "The paper's force begins to grow while the tool is still in the air; an error below 2 N then needs "
+            "a gap of less than 0.43 mm. Here the tool approaches first, from any gap.",
+            "The stiffness of the plane is not published. What the tool meets here is MuJoCo's contact, which is "
+            "as stiff as the masses that meet make it; surroundings of a known stiffness are held by a spring.",
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
+from scipy.spatial import cKDTree
 
 from pliant.controllers.checks import Array, finite_array, positive
 from pliant.controllers.interaction.teaching import Demonstration
@@ -154,7 +155,10 @@ class HandGuiding(Experiment):
         start = shown.recorded.samples[0]
         led = replace(one, gains={"kp": 0.0, "ki": 0.0, "axes": []}, start=start.tolist())
         moved = led.movement([{"trajectory": follow}], float(time[-1]) + _WAIT)
-        for movement in (Movement(robot, Setpoints(shown.recorded, robot.info), float(time[-1]), position=start), moved):
+        for movement in (
+            Movement(robot, Setpoints(shown.recorded, robot.info), float(time[-1]), position=start),
+            moved,
+        ):
             states = list(movement.states())
             kinematics = moved.controller.arm.preview
             tool = np.array([kinematics.pose(state.position)[:3] for state in states])
@@ -177,8 +181,9 @@ class HandGuiding(Experiment):
             "force_per_speed": float((felt[steady] / np.linalg.norm(speed[steady], axis=1)).mean()),
             "force_per_speed_expected": float(1.0 / ki.mean()),
             "behind_hand_m": float(np.linalg.norm(run.measured[-1] - np.asarray(self.way[-1]))),
-            "joint_replay_m": float(np.linalg.norm(by_joints - shown.poses[:, :3], axis=1).max()),
-            "tool_replay_m": float(np.linalg.norm(by_tool - shown.poses[:, :3], axis=1).max()),
+            "joint_replay_m": _off(by_joints, shown),
+            "tool_replay_m": _off(by_tool, shown),
+            "late_m": float(np.linalg.norm(by_joints - shown.poses[:, :3], axis=1).max()),
         }
 
     def _claims(self, name: str, numbers: Mapping[str, float]) -> list[Claim]:
@@ -198,22 +203,30 @@ class HandGuiding(Experiment):
             ),
             Claim(
                 f"{name}: replay of the joints, off the way shown",
-                "the same motion (below 2 mm)",
+                "the same motion (below 1 mm)",
                 f"{1e3 * numbers['joint_replay_m']:.2f} mm",
-                numbers["joint_replay_m"] < 2e-3,
+                numbers["joint_replay_m"] < 1e-3,
             ),
             Claim(
                 f"{name}: replay of the tool, off the way shown",
-                "the same motion (below 2 mm)",
+                "the same motion (below 1 mm)",
                 f"{1e3 * numbers['tool_replay_m']:.2f} mm",
-                numbers["tool_replay_m"] < 2e-3,
+                numbers["tool_replay_m"] < 1e-3,
             ),
         ]
 
-    def _notes(self) -> Sequence[str]:
+    def _notes(self) -> tuple[str, ...]:
         return (
-            "The hand is a spring with a damper between the tool's centre point and a point that moves; the paper's is "
-            "a person's.",
-            "The wrench is low-passed: without that, the loop of the tool's inertia and the sensor would swing with such "
-            "gains.",
+            "A replay lags, as the position loops do, by some 20 ms: 2 mm at 0.1 m/s. What is compared is the "
+            "way.",
+            "The hand is a spring with a damper between the tool's centre point and a point that moves; the "
+            "paper's is a person's.",
+            "The wrench is low-passed: without that, the loop of the tool's inertia and the sensor would swing "
+            "with such gains.",
         )
+
+
+def _off(tool: Array, shown: Demonstration) -> float:
+    """Largest distance of positions, (n, 3), from the way shown, wherever on it the tool is at a time, m."""
+    distances, _ = cKDTree(shown.poses[:, :3]).query(tool)
+    return float(np.max(distances))

@@ -1,8 +1,8 @@
 """A tool under interaction control, run and recorded: what the experiments on two arms have in common."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -37,8 +37,8 @@ class ToolArm:
     gains: Mapping[str, Any]
     """Of the law."""
     period: float = 0.004
-    """From one command to the next, and of a physics step, s: within a period a held command would jerk the arm, always
-    at the same moment before the sensor is read."""
+    """From one command to the next, and of a physics step, s: a command that is held over several steps jerks the
+    arm, always at the same moment before the sensor is read."""
     heading: Sequence[float] = (1.0, 0.0, 0.0)
     """Direction of the motion in the robot's world, (3,)."""
     speed: float = 0.0035
@@ -61,13 +61,11 @@ class ToolArm:
     def description(self) -> RobotDescription:
         """Of the robot."""
         settings = robot_settings(self.robot)
+        own = settings["model"] if isinstance(settings["model"], dict) else settings
+        own |= {"timestep": self.period, "integrator": "discrete"}
         for name, stiffness in self.held.items():
             settings["surroundings"][name]["stiffness"] = stiffness
-        found = describe(settings)
-        option = found.model.spec.option
-        option.timestep = self.period
-        option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC  # a pyramid's friction depends on its direction, and chatters
-        return replace(found, period=self.period)
+        return describe({**settings, "period": self.period})
 
     def along(self) -> Array:
         """Return the direction of the motion in the axes of the tool at the start, (3,)."""
@@ -130,7 +128,7 @@ def arms_of(given: Mapping[str, ToolArm | Mapping[str, Any]]) -> dict[str, ToolA
 
 
 class ToolRun(NamedTuple):
-    """What happened, at every period's beginning: leading axis of periods. In the axes of the tool at the start."""
+    """What happened, period by period: the leading axis. In the axes of the tool at the start."""
 
     time: Array
     """s"""
@@ -227,12 +225,15 @@ class ToolMovement(Movement):
             if seen.reason:
                 raise ConfigurationError(f"{self.robot.info.name} was held at {seen.time:.6g} s: {seen.reason}.")
         pose = self.controller.arm.preview.pose(begin.position)
-        time, *positions, wrench, wanted, joints, qpos = (np.array(column) for column in zip(*rows, strict=True))
-        inside = [(position - pose[:3]) @ matrix(pose[3:]) for position in positions]
-        return ToolRun(time, *inside, wrench, wanted, joints, qpos)
+        run = ToolRun(*(np.array(column) for column in zip(*rows, strict=True)))
+        inside = {
+            name: (getattr(run, name) - pose[:3]) @ matrix(pose[3:])
+            for name in ("desired", "commanded", "measured")
+        }
+        return run._replace(**inside)
 
 
-def strip(model: mujoco.MjModel, motion: Array, camera: str = "front") -> NDArray[np.uint8]:
+def strip(model: mujoco.MjModel, motion: Array) -> NDArray[np.uint8]:
     """Return pictures of a recorded motion, evenly spaced in time, side by side.
 
     Raises:
@@ -263,7 +264,9 @@ def draw_run(name: str, one: ToolArm, arrays: Mapping[str, Array], report: Repor
         for k, axis in enumerate("xyz"):
             for row, desired, measured, scale in ((0, "desired", "measured", 1e3), (1, "wanted", "wrench", 1.0)):
                 axes[row, k].plot(time, scale * own[measured][every, k], color=COLOURS[row], label="measured")
-                axes[row, k].plot(time, scale * own[desired][every, k], color="black", linestyle="--", label="desired")
+                axes[row, k].plot(
+                    time, scale * own[desired][every, k], color="black", linestyle="--", label="desired"
+                )
             axes[0, k].set(title=axis)
             axes[1, k].set(xlabel="time (s)")
         axes[0, 0].set(ylabel="position (mm)")
@@ -272,8 +275,8 @@ def draw_run(name: str, one: ToolArm, arrays: Mapping[str, Array], report: Repor
         axes[1, 2].legend()
         report.figure(
             drawing,
-            f"{name}: position and force in the axes of the tool at the start, z pointing down. Forces are those of the "
-            "tool on its surroundings.",
+            f"{name}: position and force in the axes of the tool at the start, z pointing down. Forces are those "
+            "of the tool on its surroundings.",
         )
     try:
         pictures = strip(compile_model(one.description.model.spec), arrays[f"{name}_qpos"][own["time"] <= until])

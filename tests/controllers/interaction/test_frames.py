@@ -8,7 +8,9 @@ from pliant.controllers.interaction.frames import (
     ArmFrames,
     Frame,
     as_frame,
+    mounted,
     offset_pose,
+    own_offset_pose,
     tool_wrench,
     twist_in,
     wrench_in,
@@ -66,6 +68,20 @@ def test_an_offset_moves_along_and_turns_about_the_axes():
         np.testing.assert_allclose(found[:3], pose[:3] + axes @ offset[:3])
         turned = Rotation.from_rotvec(axes @ offset[3:]).as_matrix() @ homogeneous(pose)[:3, :3]
         np.testing.assert_allclose(homogeneous(found)[:3, :3], turned, atol=1e-12)
+
+
+def test_an_offset_of_its_own_turns_about_the_axes_of_the_pose():
+    random = np.random.default_rng(4)
+    for _ in range(20):
+        pose, offset, before = random_pose(random), random.normal(size=6), random_pose(random)
+        found, way = own_offset_pose(pose, offset, before)
+        np.testing.assert_allclose(found[:3], pose[:3] + offset[:3])
+        turned = homogeneous(pose)[:3, :3] @ Rotation.from_rotvec(offset[3:]).as_matrix()
+        np.testing.assert_allclose(homogeneous(found)[:3, :3], turned, atol=1e-12)
+        np.testing.assert_allclose(way, difference(found, before), atol=1e-12)
+        place, rotation = mounted(pose, before)
+        np.testing.assert_allclose(homogeneous(place), homogeneous(pose) @ homogeneous(before), atol=1e-12)
+        np.testing.assert_allclose(rotation, homogeneous(place)[:3, :3], atol=1e-12)
 
 
 def test_every_frame_is_where_it_is_said_to_be_moved_and_turned():

@@ -32,7 +32,7 @@ class Weighed(Conditioning):
 
     def __init__(self, load):
         super().__init__()
-        self._mass, self._com, self._seen = load["mass"], np.array(load["com"]), np.zeros(6)
+        self._mass, self._com, self._seen = load.mass, np.array(load.com), np.zeros(6)
 
     def update(self, time, raw, rotation, **speeds):
         weight = self._mass * np.array([0.0, 0.0, -9.81]) @ rotation

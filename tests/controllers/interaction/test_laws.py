@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from pliant.controllers.interaction.laws import (
-    Admittance,
-    AdmittanceGains,
-    DirectForce,
-    DirectForceGains,
-    ExplicitAdmittance,
-    LawLimits,
-    exact_step,
-)
+from pliant.controllers.interaction.gains import AdmittanceGains, DirectForceGains, LawLimits
+from pliant.controllers.interaction.laws import Admittance, DirectForce, ExplicitAdmittance, exact_step
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, UnknownNameError
 
 WIDE = LawLimits(speed=10.0, turning=20.0, distance=10.0, angle=math.pi, acceleration=1e3)

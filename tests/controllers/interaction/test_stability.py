@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from pliant.controllers.interaction.laws import AdmittanceGains, DirectForceGains, LawLimits, law_of
+from pliant.controllers.interaction.gains import AdmittanceGains, DirectForceGains, LawLimits
+from pliant.controllers.interaction.laws import law_of
 from pliant.controllers.interaction.stability import (
     Contact,
     LowPass,

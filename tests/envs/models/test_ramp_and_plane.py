@@ -5,6 +5,8 @@ import math
 import mujoco
 import numpy as np
 import pytest
+from hydra import compose, initialize_config_module
+from omegaconf import OmegaConf
 from scipy.spatial.transform import Rotation
 
 from pliant.actuators import compile_model
@@ -92,3 +94,49 @@ def test_the_loops_are_as_stiff_as_those_of_the_reference(standing, name, stiffn
     assert 1.0 / (jacobian[2] ** 2 / gains).sum() == pytest.approx(stiffness, rel=0.01)
     if mass is not None:
         assert 1.0 / (jacobian[2] @ np.linalg.inv(full) @ jacobian[2]) == pytest.approx(mass, rel=0.03)
+
+
+def led(robot, q, steps):
+    """Lead the tip by steps, m, its axes kept, by the Jacobian of where it is sent; returns the angles."""
+    model, data, site = robot.model, mujoco.MjData(robot.model), robot.model.site("tcp").id
+    jacobian = np.zeros((6, model.nv))
+    for step in steps:
+        data.qpos[:6] = q
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_jacSite(model, data, jacobian[:3], jacobian[3:], site)
+        q = q + np.linalg.solve(jacobian[:, :6], np.concatenate([step, np.zeros(3)]))
+        robot.send(q)
+    return q
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("arm", ["ur10", "smartsix"])
+def test_up_the_ramp_the_wrist_reads_the_slope_and_the_friction(arm, friction):
+    """Fx/Fz = tan(p + atan μ) of what holds the ball back, p = 29.1°."""
+    with initialize_config_module("pliant.conf", version_base=None):
+        settings = OmegaConf.to_container(compose(overrides=[f"+robot={arm}_ramp"]), resolve=True)["robot"]
+    settings["surroundings"]["ramp"]["friction"] = friction
+    with describe(settings).simulated(0.001) as robot:
+        robot.reset()
+        names, slope = robot.info.signal_names, math.radians(29.1)
+        force = [names.index(f"wrist/force_{axis}") for axis in "xyz"]
+        held = robot.read().signals[force]
+        ahead = WORLDS[arm][0].inv().apply([-1.0, 0.0, 0.0])
+        up = np.array([0.0, 0.0, 1.0])
+        along, into = (
+            math.cos(slope) * ahead + math.sin(slope) * up,
+            math.sin(slope) * ahead - math.cos(slope) * up,
+        )
+        data, model = robot.data, robot.model
+        gap = -into @ (data.geom("tool").xpos - data.geom("ramp").xpos)
+        gap -= model.geom("ramp").size[2] + model.geom("tool").size[0]
+        q = led(robot, robot.info.rest, np.tile(0.15 * along / 300, (300, 1)) if arm == "smartsix" else [])
+        q = led(robot, q, np.tile((gap + 3e-4) * into / 300, (300, 1)))
+        led(robot, q, np.tile(1e-5 * along, (800, 1)))
+        assert data.ncon == 1
+        turn = data.site("flange").xmat.reshape(3, 3)
+        pushed = turn @ (robot.read().signals[force] - held)  # what the arm exerts on the ramp
+        assert pushed @ ahead > 3.0
+        ratio = (pushed @ ahead) / -(pushed @ up)
+        assert ratio == pytest.approx(math.tan(slope + math.atan(friction)), rel=5e-3)

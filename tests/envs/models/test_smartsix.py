@@ -198,6 +198,15 @@ def test_it_stands_free_and_what_is_drawn_weighs_and_touches_nothing(at_pose):
             assert abs(y) < -z * half
 
 
+def test_the_cameras_look_where_they_are_told(at_pose):
+    _, data = at_pose(smartsix(view={"centre": [1.0, 2.0, 0.5], "azimuth": 90.0, "elevation": 0.0}), HOME)
+    front = data.camera("front")
+    np.testing.assert_allclose(
+        np.cross([1.0, 2.0, 0.5] - front.xpos, front.xmat.reshape(3, 3)[:, 2]), 0.0, atol=1e-9
+    )
+    np.testing.assert_allclose(front.xmat.reshape(3, 3)[:, 2], [0.0, 1.0, 0.0], atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
@@ -206,6 +215,10 @@ def test_it_stands_free_and_what_is_drawn_weighs_and_touches_nothing(at_pose):
         ({"joints": {"elbow": {"kp": 1.0}}}, UnknownNameError, "unknown joint 'elbow'"),
         ({"start": [0, 0, 0]}, ShapeError, "smartsix: start has shape"),
         ({"torque": -1.0}, OutOfBoundsError, "torque = -1"),
+        ({"view": 3}, ConfigurationError, "smartsix: view is 3; a mapping"),
+        ({"view": {"colour": 1}}, UnknownNameError, "unknown entry 'colour' in smartsix: view"),
+        ({"view": {"centre": [0, 0]}}, ShapeError, "smartsix: view: centre has shape"),
+        ({"view": {"radius": math.nan}}, OutOfBoundsError, "smartsix: view: radius is nan"),
         (
             {"joints": {"joint3": {"law": "sea"}}, "gravity_compensation": True},
             ConfigurationError,
