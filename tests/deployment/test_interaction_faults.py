@@ -15,45 +15,21 @@ from rich.console import Console
 
 pytest.importorskip("mcap", reason="deployments are recorded")
 from pliant.conf.build import build
-from pliant.controllers.poses import compose as composed
-from pliant.controllers.poses import pose
 from pliant.deployment.controller import prepare_controller
 from pliant.deployment.machines import machine
-from pliant.envs.arm import arm
-from pliant.envs.description import describe
 from pliant.errors import RobotError
 from pliant.hardware.recording import Recorder, read_recording
 from pliant.hardware.safety import SafeRobot
 from pliant.hardware.wrapper import RobotWrapper
 
-ABOVE = 3e-4
-"""Of the plane, at the beginning, m."""
 FORCE, KI = 15.0, 6e-5
 WHEN = 2.6
 """Since it began to press, s: while it slides."""
 QUIET = Console(file=io.StringIO())
 
 
-@pytest.fixture(scope="module")
-def start():
-    """Joint positions with the ball just above the plane."""
-    robot, kinematics = describe("ur10_plane").simulated(), arm("ur10_plane").preview
-    q = robot.info.rest
-    begin = kinematics.pose(q)
-
-    def lowered(way):
-        return kinematics.reach(composed(begin, pose([0.0, 0.0, way])), q)
-
-    for way in np.arange(5e-3, 1.2e-2, 1e-4):
-        robot.data.qpos[:] = lowered(way)
-        mujoco.mj_forward(robot.model, robot.data)
-        if robot.data.ncon:
-            return lowered(way - ABOVE).tolist()
-    raise AssertionError("there is no plane")
-
-
 class Failing(RobotWrapper):
-    """A simulated arm between which and its controller something fails from some time after the first contact on."""
+    """A simulated arm; some time after the first contact something fails between it and its controller."""
 
     def __init__(self, robot, fails, when=WHEN):
         super().__init__(robot)
@@ -150,9 +126,9 @@ FAULTS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_sensor_that_fails_in_contact_stops_the_arm_where_it_is(fault, start, tmp_path):
+def test_a_sensor_that_fails_in_contact_stops_the_arm_where_it_is(fault, above_plane, tmp_path):
     fails, part = FAULTS[fault]
-    robot, numbers, recording, told = deployed(tmp_path, fails, pressing(start))
+    robot, numbers, recording, told = deployed(tmp_path, fails, pressing(above_plane))
     assert f"gave up: {part}" in told
     assert (numbers["completed"], numbers["reason"]) == (False, told)
     assert part in numbers["ended"]
@@ -175,7 +151,7 @@ def held_safely(robot, growth=1.15):
 
 
 @pytest.mark.slow
-def test_what_a_sensor_drifts_by_is_pressed_and_no_more(start, tmp_path):
+def test_what_a_sensor_drifts_by_is_pressed_and_no_more(above_plane, tmp_path):
     """In contact a drift cannot be told from a force: the tool gives way by as much as the sensor has drifted."""
     rate = 1.0
 
@@ -183,23 +159,22 @@ def test_what_a_sensor_drifts_by_is_pressed_and_no_more(start, tmp_path):
         raw[2] += rate * since
         return raw
 
-    robot, numbers, _, told = deployed(tmp_path, drifts, pressing(start))
+    robot, numbers, _, told = deployed(tmp_path, drifts, pressing(above_plane))
     assert (told, numbers["ended"]) == ("", "all goals are done")
     time, force, failing = np.array(robot.forces).T
     since = time - time[failing == 1][0]
     sliding = (failing == 1) & (since > 1.0)
     off = force[sliding] - FORCE
-    apart = np.minimum(np.abs(off + rate * since[sliding]), np.abs(off - rate * since[sliding]))
-    assert apart.max() < 1.0
+    np.testing.assert_allclose(off, -rate * since[sliding], atol=1.0)
 
 
 @pytest.mark.slow
-def test_a_contact_that_is_lost_at_50_newtons_stops_the_tool_within_millimetres(start, tmp_path):
+def test_a_contact_that_is_lost_at_50_newtons_stops_the_tool_within_millimetres(above_plane, tmp_path):
     def gives_way(robot, raw, since):
         robot.without_plane()
         return raw
 
-    robot, numbers, recording, told = deployed(tmp_path, gives_way, pressing(start, 50.0))
+    robot, numbers, recording, told = deployed(tmp_path, gives_way, pressing(above_plane, 50.0))
     assert "gave up: the contact is lost for 0.5 s while it is to press with 50 N" in told
     assert "contact is lost" in numbers["ended"]
     tool = recording.series["/tool"]
@@ -214,8 +189,8 @@ def test_a_contact_that_is_lost_at_50_newtons_stops_the_tool_within_millimetres(
 @pytest.mark.parametrize(
     ("goal", "part"),
     [
-        ("{trajectory: {waypoints: [[0, 0, 1.6]], times: [5]}}", "cannot be followed"),
-        ("{trajectory: {waypoints: [[0, 0, -0.2, 1.9, 0, 0]], times: [5]}}", "singular"),
+        ("{trajectory: {waypoints: [[2.0, 0, 0]], times: [5]}}", "the path c"),
+        ("{trajectory: {waypoints: [[0.5, 0, -0.2]], times: [5]}}", "comes by a singular posture"),
     ],
 )
 def test_a_way_that_the_arm_cannot_go_is_refused_before_anything_connects(goal, part, verb, tmp_path):
