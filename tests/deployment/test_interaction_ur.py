@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.real_time]
 EMULATED = [
     *("hardware=emulated", "+hardware.controller.gap.force_drift=2.5"),
     # A machine with two busy cores keeps no period of 8 ms and no watchdog of 0.1 s.
-    *("+robot.machine.stale=0.9", "robot.machine.watchdog=0.5", "+safety.overruns=1000", "+safety.patience=100"),
+    *("+robot.machine.stale=0.9", "robot.machine.watchdog=0.9", "+safety.overruns=1000", "+safety.patience=100"),
     "run.settle=0.2",
 ]
 QUIET = Console(file=io.StringIO())
