@@ -321,7 +321,10 @@ class InteractionController(Controller):
             and self._mode is not Mode.JOINT
             and not (self._course and self._course.approaching)
         ):
-            asked = math.hypot(*self._asked.value[:3].tolist())
+            axes = self._tool.law.gains.axes
+            asked = math.hypot(
+                *(f for axis, f in zip("xyz", self._asked.value.tolist()[:3], strict=True) if axis in axes)
+            )
         if self._wrench.lost(asked > self.watch.contact):
             self._hold(
                 f"the contact is lost for {self.watch.lost_after:g} s while it is to press with {asked:.3g} N"
