@@ -1,6 +1,6 @@
 """From a robot's state to its next command: desired motions, learning, and what was learned."""
 
-from pliant.controllers.controller import Controller, End, Observer, Period, Run, periods, run, run_before
+from pliant.controllers.controller import Controller, End, Ended, Observer, Period, Run, periods, run, run_before
 from pliant.controllers.feedforward import FeedForward, Playback, Rows
 from pliant.controllers.frequency_response import (
     FrequencyResponse,
@@ -38,6 +38,7 @@ __all__ = [
     "Controller",
     "Elbow",
     "End",
+    "Ended",
     "FeedForward",
     "FrequencyResponse",
     "IterativeLearning",

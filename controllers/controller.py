@@ -25,6 +25,14 @@ Returns None (or nothing) to go on. To end the run it returns the reason in word
 """
 
 
+class Ended(NamedTuple):
+    """Why a controller has nothing more to do."""
+
+    reason: str
+    fault: bool = False
+    """Whether it gave up: the machine's operator is to see to something."""
+
+
 class Controller(ABC):
     """From a robot's state to its next command.
 
@@ -34,6 +42,14 @@ class Controller(ABC):
 
     initial_command: ArrayLike | None = None
     """The command, (columns,), under which a machine waits before the first update; None: its resting one."""
+
+    retraces: bool = False
+    """Whether a machine goes back to rest by the way it came, as its tool may be among things."""
+
+    @property
+    def ended(self) -> Ended | None:
+        """After an update: why it has nothing more to do; None: it goes on. `deploy` ends then, `run` does not."""
+        return None
 
     def check(self, info: RobotInfo) -> None:  # noqa: B027  most controllers fit any robot of the right size
         """Raise `MismatchError`, naming every difference, if this is for another robot.

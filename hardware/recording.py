@@ -11,6 +11,7 @@ Channels, each a JSON object with its schema in the file; `time` is the robot's,
 | `/tracking` | `name`, `reference` (rad), `error` = reference − position (rad) |
 | `/walk/joint_states`, `/walk/motor_states`, `/walk/command` | the same on walks and while standing at a start |
 | `/timing` | `overruns`, `missed_reads`, `retries`: totals so far |
+| `/tool` | `desired`, `commanded`, `measured`: poses, m and quaternion; `wrench`, `desired_wrench`, N and N·m |
 | `/events` | `level`, `message` |
 
 Every chunk has its checksum, so have the facts about the run before it, and messages of a topic are numbered from
@@ -49,6 +50,7 @@ _TOPICS: Mapping[str, Mapping[str, object]] = {
     "/walk/motor_states": _MOTION,
     "/walk/command": {"name": _NAMES, "asked": _NUMBERS, "sent": _NUMBERS},
     "/tracking": {"name": _NAMES, "reference": _NUMBERS, "error": _NUMBERS},
+    "/tool": dict.fromkeys(("desired", "commanded", "measured", "wrench", "desired_wrench"), _NUMBERS),
     "/timing": {"overruns": _COUNT, "missed_reads": _COUNT, "retries": _COUNT},
     "/events": {"level": {"type": "string"}, "message": {"type": "string"}},
 }
@@ -56,8 +58,8 @@ _TOPICS: Mapping[str, Mapping[str, object]] = {
 
 _CHECKSUM = "sha256"
 """Of the facts about the run, among them."""
-_WALK = [topic for topic in _TOPICS if topic.startswith("/walk")]
-"""Topics that are there only if there was a walk."""
+_OCCASIONAL = [topic for topic in _TOPICS if topic.startswith("/walk") or topic == "/tool"]
+"""Topics that are there only if something was written to them."""
 
 
 class Timing(NamedTuple):
@@ -107,7 +109,9 @@ class Recorder:
         self._writer.add_metadata("run", facts | {_CHECKSUM: json_digest(facts)})
         self._written: dict[str, int] = {}
         self._sensors = [channel.name for channel in info.sensors]
-        self._channels = {topic: self._register(topic, _TOPICS[topic]) for topic in _TOPICS if topic not in _WALK}
+        self._channels = {
+            topic: self._register(topic, _TOPICS[topic]) for topic in _TOPICS if topic not in _OCCASIONAL
+        }
         self._stream.flush()  # readable from now on, whatever kills the program
 
     def _register(self, topic: str, fields: Mapping[str, object]) -> int:
@@ -145,6 +149,10 @@ class Recorder:
         """Write one period of a walk, or of standing at a start; arguments as in `record`."""
         self._period("/walk", state, asked, sent)
         self._stream.flush()
+
+    def tool(self, time_: float, quantities: Mapping[str, Array]) -> None:
+        """Write what a controller says of its tool at robot time `time_`, s: the fields of `/tool`."""
+        self._write("/tool", time_, {name: _plain(value) for name, value in quantities.items()})
 
     def _period(self, prefix: str, state: State, asked: Array, sent: Array) -> None:
         joints, motors = self._info.joints, self._info.motors
@@ -211,6 +219,9 @@ class NoRecorder(Recorder):
         """Keep nothing."""
 
     def walk(self, state: State, asked: Array, sent: Array) -> None:
+        """Keep nothing."""
+
+    def tool(self, time_: float, quantities: Mapping[str, Array]) -> None:
         """Keep nothing."""
 
     def event(self, level: str, message: str, time_: float | None = None) -> None:

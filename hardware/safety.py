@@ -4,7 +4,7 @@ import atexit
 import logging
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType, TracebackType
 from typing import NoReturn, Self
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from pliant.errors import ConfigurationError, PliantError, RobotError, check_bounds, check_count, unknown_name
 from pliant.hardware.limits import Bounds, Motion, MotionLimits, bounds, limit_motion
+from pliant.hardware.retracing import Trail
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
 from pliant.hardware.stopping import Interrupts
 from pliant.hardware.timing import Clock, SystemClock
@@ -124,10 +125,10 @@ class SafeRobot(Robot):
       then the robot is closed (torque off, in the robot's own order), and `RobotError` says why. Nothing moves
       again before `rearm`, which connects anew and starts from the measured state; `connect` refuses.
     - **End.** Leaving the `with` block, normally, by an exception, by Ctrl-C, SIGTERM, SIGHUP or SIGQUIT, walks
-      back to rest from the last command sent, then closes. A signal during that walk cuts it short: hold, then
-      close; so does the second of two. A trip on the way raises `RobotError`, if nothing else is being raised.
-      SIGKILL is left to the machine's own watchdog. A program that ends without having called `close` closes
-      then, also by SIGTERM, SIGHUP and SIGQUIT without a `with` block.
+      back to rest from the last command sent (with a `trail`, by the way it came), then closes. A signal during
+      that walk cuts it short: hold, then close; so does the second of two. A trip on the way raises `RobotError`,
+      if nothing else is being raised. SIGKILL is left to the machine's own watchdog. A program that ends without
+      having called `close` closes then, also by SIGTERM, SIGHUP and SIGQUIT without a `with` block.
     - `stop` holds where the robot is and latches, as a trip does. It may be called from any thread: when it
       returns, nothing more is sent.
 
@@ -173,6 +174,9 @@ class SafeRobot(Robot):
         self.observer: Callable[[State, Array, Array], None] | None = None
         """Told every period of a walk: the state before it, the command asked for and the one sent. If it fails,
         it is told nothing more, and the walk goes on."""
+        self.trail: Trail | None = None
+        """What was sent since it was set, where a robot shall go back to rest by the way it came, for there may be
+        something in between; None: it goes straight."""
         self._trip = "the robot is not connected"
         self._latched = False
         """Whether only `rearm` lets the robot move again."""
@@ -250,7 +254,10 @@ class SafeRobot(Robot):
             self._asked = Motion(asked, (asked - self._asked.value) / self._info.period)
             motion = limit_motion(self._asked, self._last, self._bounds_here(), self._info.period)
             self.report.limited += not np.allclose(motion.value, asked, rtol=0, atol=1e-9)
-            return self._send(motion)
+            sent = self._send(motion)
+            if self.trail is not None:
+                self.trail.add(sent)
+            return sent
 
     def walk_to(self, command: ArrayLike) -> Array:
         """Go to `command` at walking speed and return what was sent last.
@@ -568,13 +575,24 @@ class SafeRobot(Robot):
             self._release()
 
     def _walk_home(self) -> None:
-        still = Motion(self._info.rest, np.zeros(len(self._info.rest)))
-        while not (self._last.value == still.value).all():
+        for target in self._way_home():
             if self._interrupts.pending is not None:
                 log.warning("%s: the walk back to rest is cut short by a signal.", self._info.name)
                 self._hold_and_close()
                 return
-            self._walk_on(still)
+            self._walk_on(target)
+
+    def _way_home(self) -> Iterator[Motion]:
+        """Targets, one a period: back along the trail, to its very end, and from there straight to rest."""
+        still = Motion(self._info.rest, np.zeros(len(self._info.rest)))
+        if self.trail is not None:
+            end = self._last
+            for end in self.trail.back(self._walking, self._info.period):
+                yield end
+            while not (self._last.value == end.value).all():
+                yield Motion(end.value, still.speed)
+        while not (self._last.value == still.value).all():
+            yield still
 
 
 def _motion_limits(info: RobotInfo, motion: Mapping[str, MotionLimits]) -> list[MotionLimits]:

@@ -93,7 +93,8 @@ def check(verb, arguments):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with the robots of one's own that the pages name."""
-    texts = [text for kind in ("yaml", "xml") for text in blocks("docs/own-robot.md", kind)]
+    pages = "docs/own-robot.md", "docs/interaction.md"
+    texts = [text for page in pages for kind in ("yaml", "xml") for text in blocks(page, kind)]
     for text in texts:
         if named := re.match(r"(?:#|<!--) (\w+\.\w+)", text):
             (tmp_path / named[1]).write_text(text)

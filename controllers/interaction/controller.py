@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from pliant.controllers.checks import Array, finite_array
-from pliant.controllers.controller import Controller
+from pliant.controllers.controller import Controller, Ended
 from pliant.controllers.interaction.course import Course
 from pliant.controllers.interaction.execution import Conditioning, Event, Feedback, Mode, Watch
 from pliant.controllers.interaction.frames import Frame, as_frame
@@ -124,6 +124,19 @@ class InteractionController(Controller):
         self._rehearsed = begin[self._columns]
         self.duration = self._rehearsal.play(self._goals, self._rehearsed) if self._goals else None
         """How long the list of goals takes, s, as far as is known beforehand; None without a list."""
+
+    retraces = True
+
+    @property
+    def ended(self) -> Ended | None:
+        """That the joints rest after a fault, or that all goals of a list are done."""
+        if not self._begun:
+            return None
+        if self._mode is Mode.HELD:
+            return Ended(self._reason, fault=True) if self._braking == 0.0 else None
+        listed = bool(self._goals) and self._next == len(self._goals)
+        busy = self._goal or self._pending or self._list_stopped or self._asked.moving
+        return Ended("all goals are done") if listed and not busy else None
 
     def check(self, info: RobotInfo) -> None:
         """Raise `MismatchError` if a robot lacks a joint, column or signal, or has another period.
@@ -309,7 +322,10 @@ class InteractionController(Controller):
             and self._mode is not Mode.JOINT
             and not (self._course and self._course.approaching)
         ):
-            asked = math.hypot(*self._asked.value[:3].tolist())
+            axes = self._tool.law.gains.axes
+            asked = math.hypot(
+                *(f for axis, f in zip("xyz", self._asked.value.tolist()[:3], strict=True) if axis in axes)
+            )
         if self._wrench.lost(asked > self.watch.contact):
             self._hold(
                 f"the contact is lost for {self.watch.lost_after:g} s while it is to press with {asked:.3g} N"

@@ -132,17 +132,18 @@ class WrenchRamp:
     def reset(self) -> None:
         """Desire nothing, at once."""
         self.value, self._goal, self._pace = np.zeros(6), np.zeros(6), self._rate
-        self._moving = False
+        self.moving = False
+        """Whether it is on its way."""
 
     def go_to(self, wrench: Array, over: float = 0.0) -> None:
         """Go to a wrench, (6,), on a straight line over a time, s, or as fast as may be."""
-        self._goal, self._moving = wrench, True
+        self._goal, self.moving = wrench, True
         self._pace = np.minimum(np.abs(wrench - self.value) / over, self._rate) if over > 0.0 else self._rate
 
     def advance(self) -> None:
         """Let a period pass."""
-        if self._moving:
+        if self.moving:
             most = self._pace * self._period
             way = self._goal - self.value
             self.value = self.value + np.clip(way, -most, most)
-            self._moving = bool((np.abs(way) > most).any())
+            self.moving = bool((np.abs(way) > most).any())

@@ -124,6 +124,49 @@ def test_what_is_wrong_with_a_controller_is_told_before_anything_connects(own, v
     assert "Traceback" not in err
 
 
+ENDING = """
+from pliant.controllers import Controller, Ended
+
+class Ending(Controller):
+    duration = 0.2
+    retraces = True
+    steps = 0
+
+    def __init__(self, fault=False):
+        self.fault = fault
+
+    @property
+    def ended(self):
+        return Ended("the nut is tight", self.fault) if self.steps == 60 else None
+
+    def reset(self, state):
+        self.begin, self.steps = state.command, 0
+
+    def update(self, state, t):
+        self.steps += 1
+        return self.begin + 0.001 * self.steps
+"""
+
+
+@pytest.mark.parametrize(("fault", "status"), [(False, 0), (True, 2)])
+def test_a_controller_ends_its_run_with_a_reason(own, verb, fault, status, monkeypatch):
+    (own / "ending.py").write_text(ENDING)
+    monkeypatch.setenv("PLIANT_TARGETS", "ending")
+    words = ("controller=ending:Ending", f"+controller.fault={fault}", "run.settle=0.1", "hydra.run.dir=out")
+    found, out, err = verb("deploy", *words)
+    assert found == status, err
+    if fault:
+        # In simulation already: the machine is not asked.
+        assert "nothing was connected: Ending gave up: the nut is tight." in err
+        return
+    assert "Ending: the nut is tight" in out
+    numbers = json.loads((own / "out/metrics.json").read_text())
+    assert (numbers["ended"], numbers["reason"]) == ("the nut is tight", "completed")
+    recording = read_recording(own / "out/recording.mcap")
+    assert len(recording.series["/command"]["sent"]) == 60, "its own duration is only what is expected"
+    assert "the nut is tight" in recording.series["/events"]["message"]
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [

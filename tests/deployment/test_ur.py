@@ -96,6 +96,9 @@ def test_one_word_chooses_the_machine():
     assert isinstance(real, URRobot)
     assert (real.config.host, real.config.model, real.config.steps) == ("192.168.1.10", "ur5e", 5)
     assert real.info.rest.tolist() == pytest.approx(HOME, abs=1e-4)
+    cb3 = unwrapped(machine(configured("robot=ur10_ramp", "hardware=emulated"))).machine.settings
+    assert cb3.polyscope == "3.15", "the version that the arm has"
+    assert cb3.start == pytest.approx(configured("robot=ur10_ramp").robot.model.start), "where its model begins"
     torque = machine(configured("robot=ur10e", "robot.model.mode=torque", "hardware=real", "host=a"))
     assert torque.info.command_names[0] == "shoulder_pan/torque"
 

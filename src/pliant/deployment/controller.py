@@ -1,6 +1,7 @@
 """Deployment of a controller: built for a machine, predicted by simulation, then run there."""
 
 import inspect
+import math
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,22 +16,26 @@ from omegaconf.errors import InterpolationKeyError
 from rich.console import Console
 
 from pliant.conf.build import build
-from pliant.controllers import Controller, Period, periods
+from pliant.controllers import Controller, Ended, Period, periods
 from pliant.controllers.spring_sensing import SpringSensing
 from pliant.controllers.trajectories import Trajectory
 from pliant.deployment.deployment import Deployment, error_text, live, machine_numbers, stand, timing
 from pliant.deployment.episodes import Trace
 from pliant.deployment.policy import difference_numbers
 from pliant.deployment.reports import write_controller_report
+from pliant.deployment.tool_trace import ToolTrace, force_difference
 from pliant.envs.description import described
 from pliant.errors import ConfigurationError, PliantError, RobotError, check_bounds
 from pliant.files import write_json
 from pliant.hardware.recording import Recorder
+from pliant.hardware.retracing import Trail
 from pliant.hardware.robot import Array, RobotInfo, State
 from pliant.hardware.safety import SafeRobot
 
 _DURATION = 10.0
 """How long a controller runs that does not say for how long, s."""
+_RECORDED = ("desired", "commanded", "measured", "wrench", "desired_wrench")
+"""Of the feedback of an interaction controller."""
 
 
 def build_controller(node: DictConfig, info: RobotInfo) -> "NamedController":
@@ -73,6 +78,15 @@ class NamedController(Controller):
         """How long what it does takes, s, where it says so."""
         if self.trajectory is not None:
             self.duration = float(self.trajectory.duration)
+        self.retraces = controller.retraces
+        self.ends = type(controller).ended is not Controller.ended
+        """Whether it may say that it has ended."""
+
+    @property
+    def ended(self) -> Ended | None:
+        """As the controller's."""
+        with _explained(self.name, "failed in ended"):
+            return self.controller.ended
 
     def check(self, info: RobotInfo) -> None:
         """As the controller's."""
@@ -124,13 +138,17 @@ class ControllerDeployment(Deployment):
 
     @property
     def complete(self) -> bool:
-        """Whether the controller ran for its whole time."""
-        return len(self.trace.sent) == self._run.periods
+        """Whether the controller ran for its whole time, or to its own end."""
+        return self._run.ended is not None or len(self.trace.sent) == self._run.periods
 
     def play(self, recorder: Recorder, console: Console) -> None:
-        """Walk to the controller's start and let it command."""
+        """Walk to the controller's start and let it command.
+
+        Raises:
+            RobotError: it gave up, with its reason. What the machine, its safety layer or the controller fails at.
+        """
         try:
-            with live(console, self._run.duration) as show:
+            with live(console, self._run.expected) as show:
                 recorder.event("info", "walking to the start")
                 stand(self.robot, self._run.start, self._run.settle, recorder)
                 begin = self.robot.read().time
@@ -140,11 +158,27 @@ class ControllerDeployment(Deployment):
                     state = period.state
                     recorder.record(state, period.asked, period.sent, reference, timing(self.robot))
                     text = "" if reference is None else error_text(reference - state.position)
-                    show(state.time - begin, text)
+                    show(state.time - begin, self._note_tool(recorder, state.time) or text)
 
                 self._run.play(note)
         except KeyboardInterrupt:
             return
+        ended = self._run.ended
+        if ended is not None:
+            console.print(f"{self._run.name}: {ended.reason}", highlight=False, soft_wrap=True, markup=False)
+            if ended.fault:
+                raise RobotError(gave_up(self._run.name, ended))
+            recorder.event("info", ended.reason)
+
+    def _note_tool(self, recorder: Recorder, time: float) -> str:
+        """Record what the controller says of its tool; returns it in short."""
+        now, events = self._run.tool.see()
+        if now is None:
+            return ""
+        recorder.tool(time, {name: getattr(now, name) for name in _RECORDED})
+        for event in events:
+            recorder.event("info", event.text, time)
+        return f"{now.goal or now.mode}, force {np.linalg.norm(now.wrench[:3]):.1f} N"
 
     def metrics(self) -> dict[str, Any]:
         """Return the numbers of the run; of a trajectory also the errors, desired minus measured."""
@@ -152,11 +186,14 @@ class ControllerDeployment(Deployment):
         return {
             "completed": self.reason == "completed",
             "reason": self.reason,
+            "ended": None if self._run.ended is None else self._run.ended.reason,
             "robot": self.robot.info.name,
             **self.facts,
             **_errors(self.trace, joints),
             **{f"predicted_{name}": value for name, value in _errors(predicted.trace, joints).items()},
             **difference_numbers([self.trace], [predicted.trace], joints),
+            **self._run.tool.numbers(),
+            **force_difference(self._run.tool, predicted.tool),
             **machine_numbers(self.robot, [self.trace.time]),
             "predicted_limited": predicted.robot.report.limited,
         }
@@ -171,7 +208,11 @@ class ControllerDeployment(Deployment):
         if not self.trace.sent:
             return numbers, None
         return numbers, write_controller_report(
-            folder, self.trace, self._prediction.trace, self.robot.info, numbers
+            folder,
+            (self.trace, self._run.tool),
+            (self._prediction.trace, self._prediction.tool),
+            self.robot.info,
+            numbers,
         )
 
 
@@ -181,17 +222,27 @@ class ControllerRun:
     Args:
         robot: the robot behind its safety layer.
         controller: for it.
-        duration: s.
+        duration: s; None: until the controller has ended.
         settle: standing at the start before it begins, s.
         joints: of the robot's model, which tell the torques that it cannot measure.
     """
 
     def __init__(
-        self, robot: SafeRobot, controller: NamedController, duration: float, settle: float, joints: Any = ()
+        self,
+        robot: SafeRobot,
+        controller: NamedController,
+        duration: float | None,
+        settle: float,
+        joints: Any = (),
     ) -> None:
         self.robot, self.duration, self.settle = robot, duration, settle
-        self.periods = round(duration / robot.info.period)
-        self.trace = Trace(0)
+        self.periods = None if duration is None else round(duration / robot.info.period)
+        self.name = controller.name
+        self.expected = controller.duration if duration is None else duration
+        """How long it is expected to take, s, if that is known."""
+        self.trace, self.tool = Trace(0), ToolTrace(controller.controller)
+        self.ended: Ended | None = None
+        """What the controller said when it ended by itself."""
         self._seen, self._controller = SpringSensing(robot, joints), controller
         controller.check(robot.info)
         start = controller.initial_command
@@ -205,13 +256,18 @@ class ControllerRun:
             note: told every period, with where the controller's trajectory wants the joints, (joints,), rad.
         """
         begin = None
-        for period in periods(self._seen, self._controller, self.duration):
+        if self._controller.retraces:
+            self.robot.trail = Trail()
+        for period in periods(self._seen, self._controller, math.inf if self.duration is None else self.duration):
             begin = period.state.time if begin is None else begin
             reference = self._reference(period.state.time - begin)
             self.trace.see(period.state, reference)
             self.trace.asked.append(period.asked)
             self.trace.sent.append(period.sent)
             note(period, reference)
+            if (ended := self._controller.ended) is not None:
+                self.ended = ended
+                break
         state = self._seen.read()
         self.trace.see(state, None if begin is None else self._reference(state.time - begin))
 
@@ -229,24 +285,40 @@ def prepare_controller(config: DictConfig, robot: SafeRobot, console: Console) -
         RobotError: the prediction ends in a failure of the robot or a trip of the safety layer.
     """
     controller = build_controller(config.controller, robot.info)
-    longest = _DURATION if controller.duration is None else controller.duration
-    duration = longest if config.duration is None else check_bounds("duration", config.duration, 0.0, 1e6, "s")
     settle = float(config.run.settle)
     simulated = described(config.robot).simulated(robot.info.period)
-    machine = ControllerRun(robot, controller, duration, settle, simulated.compiled.joints)
+    machine = ControllerRun(robot, controller, _duration(config, controller), settle, simulated.compiled.joints)
     # Nobody waits for a simulation to hold still, or to walk home.
-    safety = replace(robot.config, hold_time=0.0, return_to_rest=False)
-    twin = ControllerRun(SafeRobot(simulated, safety), controller, duration, settle)
+    safe = SafeRobot(simulated, replace(robot.config, hold_time=0.0, return_to_rest=False))
+    # Of its own: signals stand elsewhere there, and what it learns of them, as the bias of a sensor, stays there.
+    rehearsing = build_controller(config.controller, safe.info)
+    twin = ControllerRun(safe, rehearsing, _duration(config, rehearsing), settle)
     try:
         with twin.robot:
             stand(twin.robot, twin.start, settle)
-            twin.play()
+            twin.play(lambda period, reference: twin.tool.see() and None)
+            if twin.ended is not None and twin.ended.fault:
+                raise RobotError(gave_up(twin.name, twin.ended))
     except RobotError as error:
         raise RobotError(f"predicted by simulation, so nothing was connected: {error}") from error
     if twin.trace.reference:
         largest = _errors(twin.trace, robot.info.joints)["max_error_rad"]
         console.print(f"predicted by simulation: largest error {largest:.4f} rad", highlight=False)
     return ControllerDeployment(machine, twin, {"controller": controller.name})
+
+
+def gave_up(name: str, ended: Ended) -> str:
+    """Say that a controller ended with a fault."""
+    return f"{name} gave up: {ended.reason.rstrip('.')}."
+
+
+def _duration(config: DictConfig, controller: NamedController) -> float | None:
+    """How long a controller runs, s; None: until it ends by itself."""
+    if config.duration is not None:
+        return float(check_bounds("duration", config.duration, 0.0, 1e6, "s"))
+    if controller.duration is None:
+        return _DURATION
+    return None if controller.ends else controller.duration
 
 
 def _errors(trace: Trace, joints: tuple[str, ...]) -> dict[str, Any]:

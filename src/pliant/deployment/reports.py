@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.controllers import FeedForward
 from pliant.deployment.episodes import Trace
+from pliant.deployment.tool_trace import ToolTrace, add_tool
 from pliant.deployment.trials import Run
 from pliant.errors import MissingExtraError
 from pliant.hardware.robot import Array, RobotInfo
@@ -55,23 +56,28 @@ def write_feedforward_report(
 
 
 def write_controller_report(
-    folder: Path, trace: Trace, predicted: Trace, info: RobotInfo, numbers: Mapping[str, Any]
+    folder: Path,
+    measured: tuple[Trace, ToolTrace],
+    predicted: tuple[Trace, ToolTrace],
+    info: RobotInfo,
+    numbers: Mapping[str, Any],
 ) -> Path | None:
     """Write `report.html` of a controller's run; returns its path, or None without the extra `report`.
 
     Args:
         folder: where to.
-        trace: measured; at least one command was sent.
-        predicted: by simulation.
+        measured: of joints and tool; at least one command was sent.
+        predicted: likewise, by simulation.
         info: the machine.
         numbers: the metrics.
     """
     report = Report(f"{numbers['controller']} on {info.name}", f"{str(numbers['reason']).capitalize()}.")
     try:
+        add_tool(report, measured[1], predicted[1])
         report.heading("Motion")
-        _episodes_figure(report, [trace], [predicted], info)
+        _episodes_figure(report, [measured[0]], [predicted[0]], info)
         report.heading("Commands and timing")
-        _last_commands(report, trace, info)
+        _last_commands(report, measured[0], info)
     except MissingExtraError as error:
         print(f"no report: {error}")
         return None

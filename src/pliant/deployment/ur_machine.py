@@ -12,6 +12,9 @@ from pliant.hardware.robot import Robot
 from pliant.hardware.ur.config import URConfig
 from pliant.hardware.ur.robot import URRobot
 
+_E_SERIES = 0.002
+"""Cycle of its controllers, s; a CB3 has a longer one."""
+
 
 def ur_config(description: RobotDescription, host: str) -> URConfig:
     """Return how an arm is driven, from the few lines of its description.
@@ -82,8 +85,13 @@ def emulated(description: RobotDescription, config: DictConfig) -> Robot:
     given = dict(hardware.get("controller") or {})
     # Its process builds the arm itself: a compiled model cannot be passed on.
     robot: Any = OmegaConf.to_container(config.robot, resolve=True)
+    driven = ur_config(description, "127.0.0.2")
+    if given.get("polyscope") is None:
+        given["polyscope"] = "3.15" if driven.cycle > _E_SERIES else "5.22"
+    compiled = description.simulated().compiled
+    given.setdefault("start", compiled.qpos[compiled.positions].tolist())
     try:
         settings = ControllerSettings(robot=robot, gap=Gap(**(given.pop("gap", None) or {})), **given)
     except TypeError as error:
         raise ConfigurationError(f"hardware.controller: {error}") from error
-    return emulated_ur(ur_config(description, "127.0.0.2"), settings)
+    return emulated_ur(driven, settings)

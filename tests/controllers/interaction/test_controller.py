@@ -329,6 +329,48 @@ def test_a_contact_that_is_lost_while_it_presses_stops_it(rig):
     assert free.now.mode is Mode.STATIC, "it had none yet"
 
 
+def test_a_force_that_no_axis_is_to_press_with_is_not_missed(rig):
+    """Lifted off under a law without axes, with a force still desired."""
+    found = rig(PRESSING, wrench=wall(5e4, 0.0), period=0.004)
+    found.controller.submit(DesiredWrench([0.0, 0.0, 10.0]))
+    found.run(1.0)
+    found.controller.submit(NewGains(DirectForceGains(0.0, 0.0, ())))
+    found.run(0.1)
+    found.controller.submit(CartesianTrajectory([[0.0, 0.0, -0.02]], [2.0]))
+    found.run(4.0)
+    assert (found.now.mode, found.now.reason) == (Mode.STATIC, "")
+    assert not found.now.contact
+
+
+def test_it_says_when_a_list_of_goals_is_done(rig):
+    goals = [{"wait": 0.2}, {"wrench": {"wrench": [0.0, 0.0, 1.0], "over": 0.4}}]
+    found = rig(SOFT, period=0.004, goals=goals, start=START.tolist())
+    found.run(0.5)
+    assert found.controller.ended is None, "the wrench is on its way"
+    found.run(0.2)
+    assert found.controller.ended == ("all goals are done", False)
+    found.controller.cancel()
+    assert found.controller.ended is None, "a list that was stopped waits for its rest"
+    without = rig(SOFT, period=0.004).run(0.5)
+    assert without.controller.ended is None
+
+
+def test_it_says_that_it_gave_up_once_the_joints_rest(rig):
+    found = rig(SOFT, period=0.004)
+    found.controller.submit(LINE)
+    found.run(0.8)
+    found.conditioning.fault = "frozen: for long"
+    found.run(0.1)
+    assert (found.now.mode, found.controller.ended) == (Mode.HELD, None)
+    found.run(0.3)
+    assert found.controller.ended == ("wrench: frozen: for long", True)
+    np.testing.assert_array_equal(found.commands[-1], found.commands[-2])
+    found.conditioning.fault = ""
+    found.run(0.1)
+    found.controller.recover()
+    assert found.controller.ended is None
+
+
 def test_at_a_limit_of_a_joint_it_stays_and_comes_back_at_once(rig, ur10):
     """Guided upwards until the arm is stretched: singular, then pushed back."""
     pushed = [0.0]
