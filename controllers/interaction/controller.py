@@ -203,7 +203,8 @@ class InteractionController(Controller):
         return command
 
     def feedback(self) -> Feedback:
-        """Return how it stands."""
+        """Return how it stands; raises `RobotError` before `reset`."""
+        self._check_begun()
         course = self._course
         motion = self._joint_motion if course is None else course.motion
         return Feedback(
@@ -353,6 +354,7 @@ class InteractionController(Controller):
         refusal = self._wrench.tare_ended()
         if refusal is not None:
             self._goal = ""
+            self._tool.resume()
             if refusal:
                 self._hold(f"the tare is refused: {refusal}")
                 return
@@ -378,6 +380,7 @@ class InteractionController(Controller):
             self._waiting = goal.duration
         elif isinstance(goal, Tare):
             self._wrench.start_tare()
+            self._tool.resume()
         elif isinstance(goal, JointSetpoint):
             self._mode = Mode.JOINT
             duration, position = self._rehearsal.joint_duration(goal, self._tool.q), np.asarray(goal.position)

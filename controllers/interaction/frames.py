@@ -17,6 +17,7 @@ from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array, finite_array
 from pliant.controllers.poses import compose, matrix, pose
 from pliant.errors import ConfigurationError, unknown_name
+from pliant.hardware.force_torque.wrench import in_frame
 
 FRAMES: Final = ("world", "base", "flange", "sensor", "tool", "start")
 IDENTITY: Final = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -99,9 +100,7 @@ def wrench_in(frame: Array, wrench: Array) -> Array:
 
     f' = R·f,   τ' = R·τ + p × f'
     """
-    rotation = matrix(frame[3:])
-    force = rotation @ wrench[:3]
-    return np.concatenate([force, rotation @ wrench[3:] + np.cross(frame[:3], force)])
+    return in_frame(wrench, matrix(frame[3:]), frame[:3])
 
 
 def twist_in(frame: Array, twist: Array) -> Array:

@@ -109,7 +109,7 @@ class JointSetpoint:
 
 @dataclass(frozen=True)
 class DesiredWrench:
-    """The wrench that the tool is to exert from now on, until another one is asked for."""
+    """The wrench that the tool is to exert from now on, until another one is asked for or no law is at work."""
 
     wrench: ArrayLike
     """(6,) or (3,), N and N·m, in the law's axes, pressing positive."""

@@ -60,6 +60,10 @@ class Tracking:
         self.desired = self.target.copy()
         self.law.begin(STILL, self.law.rate.copy())
 
+    def resume(self) -> None:
+        """Let the law go on as it is after the missing force has jumped for another reason than a motion."""
+        self.law.begin(self.law.offset.copy(), self.law.rate.copy())
+
     def begin_motion(self) -> Array:
         """Begin a motion at the desired pose; returns what takes vectors from the axes before to the new ones."""
         self.start = self.desired

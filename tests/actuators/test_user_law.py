@@ -171,6 +171,7 @@ def test_one_that_cannot_be_compiled_is_named_and_harms_no_other(laws, pendulum,
     assert np.isfinite(simulate(model, 0.5, 0.01).position).all()
 
 
+@pytest.mark.slow
 def test_one_that_cannot_be_compiled_runs_in_python(laws, pendulum):
     """In a process of its own, which then has to stay with Python."""
     script = f"""

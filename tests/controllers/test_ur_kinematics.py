@@ -112,6 +112,7 @@ def test_a_joint_without_end_goes_on_turning():
     np.testing.assert_allclose(arm.nearest(arm.forward(q), q), q, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joint", range(6))
 def test_a_path_through_half_a_turn_stays_continuous(joint):
     """Joints turn through ±π; the solution goes along, and never changes its branch."""

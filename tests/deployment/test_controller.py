@@ -67,6 +67,7 @@ def test_the_page_runs_from_the_class_to_the_bench(own, verb, pliant):
     assert (own / "sway.webp").stat().st_size > 0
 
 
+@pytest.mark.slow
 def test_a_trajectory_is_played_and_its_error_told(own, verb):
     motion = ("trajectory.goal=0.3", "trajectory.duration=1")
     status, _, err = verb("deploy", "controller=setpoint_pid", *motion, "run.settle=0.1", "hydra.run.dir=out")

@@ -53,6 +53,7 @@ def test_controllers_of_the_configuration_are_stable_by_their_own_estimates(name
     assert found.duration is None
 
 
+@pytest.mark.slow
 def test_a_whole_experiment_is_one_command(verb, tmp_path):
     goals = (
         "controller.goals=[{wait: 0.2}, {trajectory: {waypoints: [[0, 0.05, 0]], times: [2], ramp: 0.4}},"

@@ -301,6 +301,7 @@ def test_another_unit_is_refused(policy_file):
 # The whole way
 
 
+@pytest.mark.slow
 def test_a_policy_is_deployed_recorded_and_compared_with_its_prediction(pliant, policy_file, tmp_path):
     done = pliant("deploy", f"policy={policy_file}", "hardware=emulated", "episodes=2", "hydra.run.dir=out")
     assert done.returncode == 0, done.stderr

@@ -65,6 +65,7 @@ def test_a_straight_line_of_the_tool_is_played_on_the_emulated_controller(pliant
     assert np.linalg.norm(way - along[:, None] * np.ones(3) / np.sqrt(3.0), axis=1).max() < 5e-3
 
 
+@pytest.mark.slow
 def test_ctrl_c_walks_the_arm_home(tmp_path):
     program = subprocess.Popen(
         [sys.executable, "-m", "pliant.scripts.main", "deploy", *MOTION, "trajectory.duration=60"],

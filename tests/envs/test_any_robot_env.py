@@ -82,6 +82,7 @@ def episode(env: PliantEnv, seed: int, steps: int) -> list[tuple]:
     return happened
 
 
+@pytest.mark.slow
 @every
 @pytest.mark.filterwarnings("ignore:.*Box observation space m.*imum value is.*infinity.*:UserWarning")
 def test_gymnasiums_own_check_passes(case):

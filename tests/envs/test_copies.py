@@ -91,6 +91,7 @@ def test_a_copy_goes_on_as_the_original_from_the_midst_of_an_episode(case, n, ag
     identical(twin.reset(seed=7), env.reset(seed=7))
 
 
+@pytest.mark.slow
 @again
 @pytest.mark.parametrize("n", [None, 2])
 def test_a_copy_leaves_the_original_alone(n, again, identical):
@@ -147,6 +148,7 @@ def test_through_gymnasiums_wrappers(again, identical):
     identical(played(again(env), rows), played(env, rows))
 
 
+@pytest.mark.slow
 @again
 def test_a_copy_draws_pictures_of_its_own(again):
     for env in (

@@ -14,6 +14,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 FULL = {"reach_pose": ReachPose(oriented=True), "track_path": TrackPath(orientation=(1, 0, 0, 0))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_the_examples_run(number, tmp_path):
     if "stable_baselines3" in EXAMPLES[number]:

@@ -84,6 +84,7 @@ def run(tmp_path_factory):
     return folder, done.stdout
 
 
+@pytest.mark.slow
 def test_a_run_writes_data_figures_metrics_and_a_report(run):
     folder, _ = run
     for name in FAST:
@@ -101,6 +102,7 @@ def test_a_run_writes_data_figures_metrics_and_a_report(run):
     assert "14 of 14 numbers agree" in page
 
 
+@pytest.mark.slow
 def test_it_ends_with_a_table_of_every_claim(run):
     folder, shown = run
     metrics = json.loads((folder / "out" / "metrics.json").read_text())
@@ -111,6 +113,7 @@ def test_it_ends_with_a_table_of_every_claim(run):
     assert shown.count("agrees") >= 14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAST)
 def test_the_committed_pages_are_true_to_a_fresh_run(run, root, name):
     folder, _ = run

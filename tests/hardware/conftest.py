@@ -393,3 +393,16 @@ def strike() -> Callable[[Servo, Callable[[bytes], list[bytes]]], None]:
         servo.fault = once(lambda _, packet: change(packet))
 
     return arm
+
+
+@pytest.fixture
+def until() -> Callable[..., None]:
+    """Return a function that waits for a condition, or fails."""
+
+    def wait(condition: Callable[[], object], seconds: float = 30.0) -> None:
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, "it did not come about"
+            time.sleep(0.005)
+
+    return wait

@@ -35,6 +35,7 @@ def test_the_published_experiment_converges_as_published(pliant, tmp_path):
     assert page.count("data:image/") == 2
 
 
+@pytest.mark.slow
 def test_a_run_folder_holds_what_was_learned_and_how(pliant, quick, tmp_path):
     done = pliant("ilc", *quick, "learning.tolerance=0.2")
     assert done.returncode == 0, done.stderr

@@ -87,6 +87,7 @@ def test_a_builder_of_ones_own_that_gives_something_else_is_told(verb, tmp_path,
     assert "the robot's model is a MjModel" in err
 
 
+@pytest.mark.slow
 def test_a_job_of_a_sweep_that_cannot_be_done_says_why_and_leaves_the_others_theirs(verb, tmp_path):
     quick = ("trajectory.duration=1.0", "robustness.robots=0", "report.pictures=false", "hydra.sweep.dir=sweep")
     status, out, err = verb("ilc", "--multirun", *quick, "learning.max_iterations=0,1")

@@ -75,6 +75,7 @@ def test_the_force_sensor_is_zeroed(tool, machine):
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_the_arm_is_led_by_hand_until_ctrl_c_and_then_held(machine, tmp_path):
     command = [sys.executable, "-m", "pliant.scripts.main", "ur", "freedrive", f"host={machine.host}"]
     program = subprocess.Popen(
@@ -95,6 +96,7 @@ def test_the_arm_is_led_by_hand_until_ctrl_c_and_then_held(machine, tmp_path):
     assert machine.state()["runtime_state"] == 1
 
 
+@pytest.mark.slow
 def test_a_program_that_dies_while_the_arm_is_led_by_hand_holds_it(machine, tmp_path):
     command = [sys.executable, "-m", "pliant.scripts.main", "ur", "freedrive", f"host={machine.host}"]
     program = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.DEVNULL)

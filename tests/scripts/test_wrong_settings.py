@@ -39,6 +39,7 @@ VERBS = {
         ["hardware=simulated"],
         ["hardware=emulated"],
         ["hardware=simulated", "controller=setpoint_pid", "trajectory=sine"],
+        ["hardware=simulated", "robot=ur10_plane", "controller=admittance"],
     ],
     "emulate": [[]],
     "emulate_ur": [[]],
@@ -48,7 +49,10 @@ VERBS = {
     "view": [["viewer=offscreen"], ["viewer=web", "experiment=step"], ["viewer=offscreen", "trajectory=sine"]],
     "reproduce": [
         [f"+experiment@experiments.{name}={name}"]
-        for name in ("chirp", "ilc", "interaction", "sine2", "step", "steps2", "two_link")
+        for name in (
+            *("admittance", "chirp", "direct_force", "hand_guiding", "ilc", "interaction"),
+            *("sine2", "step", "steps2", "two_link"),
+        )
     ],
 }
 NEEDS = {"train": "stable_baselines3", "deploy": "mcap", "emulate": "dynamixel_sdk", "view": "PIL.Image"}

@@ -158,6 +158,7 @@ def test_the_configuration_of_a_task_is_the_task_as_it_is(task):
     assert build(configured(f"task={task}").task, "task", LEARNED) == TASKS[task]()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("robot", "task"),
     [

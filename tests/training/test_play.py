@@ -23,6 +23,7 @@ def test_a_first_look_needs_no_policy(verb, policy):
     assert verb("play", policy, "robot=rig1", "task.duration=0.3")[1] == out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_display")
 def test_a_policy_plays_in_the_environment_it_was_learned_in(verb, trained):
     status, out, err = verb("play", trained)

@@ -62,6 +62,7 @@ def stopping_at(monkeypatch, steps, number=signal.SIGINT):
     monkeypatch.setattr(loop._Callback, "_on_rollout_start", and_stop)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["ppo", "sac", "td3", "tqc"])
 def test_a_resumed_run_ends_where_one_without_interruption_does(verb, tiny, tmp_path, monkeypatch, algorithm):
     """Steps, optimiser, schedules, normaliser, replay buffer, generators, episodes: all to the last bit."""
@@ -85,6 +86,7 @@ def test_a_resumed_run_ends_where_one_without_interruption_does(verb, tiny, tmp_
     assert two["reason"] == "finished"
 
 
+@pytest.mark.slow
 def test_more_steps_go_on_from_the_end(verb, tiny, tmp_path):
     """2k steps and 2k more are 4k; the learning rate is constant here, a schedule would depend on the total."""
     common = [o for o in tiny["ppo"] if o != "algo=ppo"]
@@ -97,6 +99,7 @@ def test_more_steps_go_on_from_the_end(verb, tiny, tmp_path):
         assert same(whole[name], rest[name]), name
 
 
+@pytest.mark.slow
 def test_the_schedule_goes_on_where_it_was(verb, tiny, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         stopping_at(patch, 128)
@@ -113,6 +116,7 @@ def test_the_schedule_goes_on_where_it_was(verb, tiny, tmp_path, monkeypatch):
     np.testing.assert_allclose(rates, [3e-3 - 2.9e-3 * share for share in (0.75, 1.0)])
 
 
+@pytest.mark.slow
 def test_nothing_of_the_earlier_run_is_touched(verb, trained, tmp_path, snapshot):
     before = snapshot(trained)
     status, _, err = verb("train", f"resume={trained}", "steps=192", "hydra.run.dir=rest")
@@ -125,6 +129,7 @@ def test_nothing_of_the_earlier_run_is_touched(verb, trained, tmp_path, snapshot
     assert metrics["seconds"] > earlier["seconds"]
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_in_its_own_folder_if_that_is_asked_for(verb, tiny, tmp_path, snapshot):
     """Otherwise a used folder stays as it is; either way the checkpoints that were there stay."""
     common = (*tiny["ppo"], "checkpoint.keep=1")

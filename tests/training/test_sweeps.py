@@ -30,6 +30,7 @@ def trials(folder):
     return [(t.state.name, t.value, t.params.get(RATE)) for t in study.trials]
 
 
+@pytest.mark.slow
 def test_a_sweep_is_summed_up_with_its_best_run(verb, tiny, tmp_path):
     varied = (f"{RATE}=1e-4,1e-2", "seed=0,1")
     status, out, err = verb("train", "--multirun", *tiny["ppo"], "steps=64", "hydra.sweep.dir=sweep", *varied)
@@ -113,6 +114,7 @@ def test_a_search_goes_on_where_it_was_killed(verb, tiny, tmp_path):
     assert f"best reward_mean: {values[-1]:.4g}" in verb("sweep", "sweep")[1]
 
 
+@pytest.mark.slow
 def test_a_trial_that_fails_does_not_end_a_search(verb, tiny, tmp_path):
     pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
     options = [o for o in SEARCH if not o.startswith(RATE)]

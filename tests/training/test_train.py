@@ -144,6 +144,7 @@ def test_a_place_that_cannot_be_written_is_explained(verb, tiny, tmp_path):
     assert "cannot write in the folder" in err
 
 
+@pytest.mark.slow
 def test_a_learning_that_diverges_says_so(verb, tiny, monkeypatch, tmp_path):
     options = ("algo.learning_rate.start=1e30", "algo.learning_rate.end=1e30", "steps=6400", "hydra.run.dir=run")
     status, _, err = verb("train", *tiny["ppo"], "normalise.reward=false", *options)

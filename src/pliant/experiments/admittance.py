@@ -1,16 +1,15 @@
 """A tool that gives way like a mass with damper and spring is led over a ramp and a box, on two arms."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from pliant.controllers.checks import Array, positive
-from pliant.experiments.experiment import Claim, Experiment, Outcome
-from pliant.experiments.tool_runs import ToolArm, ToolMovement, ToolRun, arms_of, draw_run
-from pliant.report import Report
+from pliant.controllers.checks import positive
+from pliant.experiments.experiment import Claim
+from pliant.experiments.tool_experiment import ToolExperiment
+from pliant.experiments.tool_runs import ToolMovement, ToolRun
 
 _RAMP = 0.1
 """Time of speeding up and of slowing down, s."""
@@ -21,7 +20,7 @@ _WINDOW = 2.0
 
 
 @dataclass(frozen=True)
-class Admittance(Experiment):
+class Admittance(ToolExperiment):
     """The tool is led along a straight line, with nothing desired of the force, into a ramp and over a box.
 
     M·ẍ_c + K_D·ẋ_c + K_P·(x_c − x_d) = f, for each axis of the tool at the start, f being what the surroundings do
@@ -32,8 +31,6 @@ class Admittance(Experiment):
     title: ClassVar[str] = "Admittance control of two arms over a ramp and a box"
     source: ClassVar[str] = "Storiale, Ferrentino & Chiacchio 2022, Fig. 8"
 
-    arms: Mapping[str, ToolArm | Mapping[str, Any]] = field(default_factory=dict)
-    """By name, see `ToolArm`."""
     duration: float = 180.0
     """Of the motion, s."""
     recovery: float = 5.5
@@ -44,36 +41,13 @@ class Admittance(Experiment):
     """Of the ramp."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("duration", "recovery", "pitch", "friction"):
             positive(f"admittance: {name}", getattr(self, name))
-        object.__setattr__(self, "arms", arms_of(self.arms))
 
-    def run(self) -> Outcome:
-        """Run every arm."""
-        metrics: dict[str, float] = {}
-        arrays: dict[str, Array] = {}
-        claims: list[Claim] = []
-        for name, movement in self.movements().items():
-            run = movement().record()
-            numbers = self._numbers(name, run)
-            metrics |= {f"{name}_{key}": value for key, value in numbers.items()}
-            arrays |= {f"{name}_{key}": value for key, value in run._asdict().items()}
-            claims += self._claims(name, numbers)
-        return Outcome(tuple(claims), metrics, arrays, self._notes())
-
-    def movements(self) -> Mapping[str, Callable[[], ToolMovement]]:
-        """One for each arm."""
-        return {name: partial(self._movement, name) for name in self.arms}
-
-    def draw(self, outcome: Outcome, report: Report) -> None:
-        """Position and force, desired and measured, and a strip of frames, of every arm."""
-        for name in self.arms:
-            draw_run(name, self._arm(name), outcome.arrays, report, self.duration)
-
-    def _arm(self, name: str) -> ToolArm:
-        found = self.arms[name]
-        assert isinstance(found, ToolArm)
-        return found
+    @property
+    def _until(self) -> float:
+        return self.duration
 
     def _movement(self, name: str) -> ToolMovement:
         one = self._arm(name)

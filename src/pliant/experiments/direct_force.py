@@ -1,7 +1,7 @@
 """A tool that is brought down onto a plane presses with a force that grows while it slides, on two arms."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -10,8 +10,9 @@ import numpy as np
 from pliant.controllers.checks import Array, positive
 from pliant.controllers.interaction import Contact
 from pliant.controllers.interaction.stability import suggested_gains
-from pliant.experiments.experiment import Claim, Experiment, Outcome
-from pliant.experiments.tool_runs import ToolArm, ToolMovement, ToolRun, arms_of, draw_run
+from pliant.experiments.experiment import Claim, Outcome
+from pliant.experiments.tool_experiment import ToolExperiment
+from pliant.experiments.tool_runs import ToolArm, ToolMovement, ToolRun
 from pliant.report import COLOURS, Report, figure
 
 _SETTLED = 3.0
@@ -21,7 +22,7 @@ _SETTLING = 10.0
 
 
 @dataclass(frozen=True)
-class DirectForce(Experiment):
+class DirectForce(ToolExperiment):
     """The tool approaches a plane until it touches, then slides with a desired force that grows along its normal.
 
     A guarded approach at a speed v meets the surroundings with a peak of v·√(K_env·m), so v = 2 N/√(K_env·m) is
@@ -32,8 +33,6 @@ class DirectForce(Experiment):
     title: ClassVar[str] = "Direct force control of two arms on a plane"
     source: ClassVar[str] = "Storiale, Ferrentino & Chiacchio 2022, Fig. 9"
 
-    arms: Mapping[str, ToolArm | Mapping[str, Any]] = field(default_factory=dict)
-    """By name, see `ToolArm`; with what is believed of the contact."""
     force: float = 50.0
     """At the end of the slide, N."""
     duration: float = 180.0
@@ -48,41 +47,31 @@ class DirectForce(Experiment):
     """How long, s."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("force", "duration", "ramp", "gap", "pressing"):
             positive(f"direct force: {name}", getattr(self, name))
-        object.__setattr__(self, "arms", arms_of(self.arms))
         for stiffness in self.stiffnesses:
             positive("direct force: stiffness", stiffness, "N/m")
 
     def run(self) -> Outcome:
         """Slide with every arm, then press on everything with the first."""
-        metrics: dict[str, float] = {}
-        arrays: dict[str, Array] = {}
-        claims: list[Claim] = []
-        movements = self.movements()
-        for name in self.arms:
-            run = movements[name]().record()
-            numbers = self._numbers(name, run)
-            metrics |= {f"{name}_{key}": value for key, value in numbers.items()}
-            arrays |= {f"{name}_{key}": value for key, value in run._asdict().items()}
-            claims += self._claims(name, numbers)
+        slides = super().run()
+        metrics, arrays, claims = dict(slides.metrics), dict(slides.arrays), list(slides.claims)
         for stiffness in self.stiffnesses:
-            run = movements[f"{stiffness:g} N/m"]().record()
+            run = self._pressing(stiffness).record()
             numbers = self._pressed(run)
             metrics |= {f"pressing_{stiffness:g}_{key}": value for key, value in numbers.items()}
             arrays |= {f"pressing_{stiffness:g}_{key}": getattr(run, key) for key in ("time", "wrench", "wanted")}
             claims.append(self._pressing_claim(stiffness, numbers))
-        return Outcome(tuple(claims), metrics, arrays, self._notes())
+        return replace(slides, claims=tuple(claims), metrics=metrics, arrays=arrays)
 
     def movements(self) -> Mapping[str, Callable[[], ToolMovement]]:
         """A slide of each arm; then the first arm on each of the surroundings."""
-        slides = {name: partial(self._movement, name) for name in self.arms}
-        return slides | {f"{k:g} N/m": partial(self._pressing, k) for k in self.stiffnesses}
+        return {**super().movements(), **{f"{k:g} N/m": partial(self._pressing, k) for k in self.stiffnesses}}
 
     def draw(self, outcome: Outcome, report: Report) -> None:
         """Position and force, desired and measured, and a strip of frames, of every arm; then what was touched."""
-        for name in self.arms:
-            draw_run(name, self._arm(name), outcome.arrays, report, np.inf)
+        super().draw(outcome, report)
         with figure(1, len(self.stiffnesses), width=11.0, height=2.6, sharey=True) as (drawing, axes):
             for axis, stiffness in zip(axes.flat, self.stiffnesses, strict=True):
                 time, wrench, wanted = (
@@ -96,11 +85,6 @@ class DirectForce(Experiment):
             report.figure(
                 drawing, "One arm touches and presses surroundings of four stiffnesses, with gains for each."
             )
-
-    def _arm(self, name: str) -> ToolArm:
-        found = self.arms[name]
-        assert isinstance(found, ToolArm)
-        return found
 
     def _contact(self, one: ToolArm) -> Contact:
         return Contact(**(one.contact or {"stiffness": 3e5}))

@@ -1,9 +1,8 @@
 """A hand leads the tool along a way; the motion is kept and played again by joints and by tool, on two arms."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import mujoco
 import numpy as np
@@ -14,12 +13,13 @@ from pliant.controllers.interaction.teaching import Demonstration
 from pliant.controllers.paths import ViaPoints
 from pliant.controllers.poses import matrix
 from pliant.controllers.setpoints import Setpoints
+from pliant.envs.arm import arm
 from pliant.envs.movement import Movement
 from pliant.envs.simulation import SimulatedRobot
-from pliant.experiments.experiment import Claim, Experiment, Outcome
-from pliant.experiments.tool_runs import ToolArm, ToolMovement, ToolRun, arms_of, draw_run
+from pliant.experiments.experiment import Claim
+from pliant.experiments.tool_experiment import ToolExperiment
+from pliant.experiments.tool_runs import ToolMovement, ToolRun
 from pliant.hardware.robot import State
-from pliant.report import Report
 
 _WAIT = 1.0
 """Before the hand begins to move, and after it, s."""
@@ -79,7 +79,7 @@ class Hand:
 
 
 @dataclass(frozen=True)
-class HandGuiding(Experiment):
+class HandGuiding(ToolExperiment):
     """Direct force control with nothing desired on every axis: the tool goes at the speed v = K_i·f.
 
     The hand feels v/K_i. What it did is replayed as it is, by the joints' positions, and by the tool's poses.
@@ -88,8 +88,6 @@ class HandGuiding(Experiment):
     title: ClassVar[str] = "Hand guiding of two arms, and its replay"
     source: ClassVar[str] = "Storiale, Ferrentino & Chiacchio 2022, Fig. 10"
 
-    arms: Mapping[str, ToolArm | Mapping[str, Any]] = field(default_factory=dict)
-    """By name, see `ToolArm`."""
     way: Sequence[Sequence[float]] = ((0.0, 0.0, -0.1), (0.2, 0.0, -0.1), (0.2, 0.15, -0.2), (0.0, 0.0, -0.1))
     """Points that the hand goes through, from the start, in the axes of the tool there, (n, 3), m."""
     speed: float = 0.1
@@ -100,46 +98,16 @@ class HandGuiding(Experiment):
     """Of the hand, N·s/m."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("speed", "stiffness", "damping"):
             positive(f"hand guiding: {name}", getattr(self, name))
         finite_array("hand guiding: way", self.way, (None, 3))
-        object.__setattr__(self, "arms", arms_of(self.arms))
-
-    def run(self) -> Outcome:
-        """Guide every arm, and replay what was shown."""
-        metrics: dict[str, float] = {}
-        arrays: dict[str, Array] = {}
-        claims: list[Claim] = []
-        for name in self.arms:
-            movement = self._guided(name)
-            shown = movement.record()
-            demonstration = Demonstration.of(shown.time, shown.joints, movement.controller.arm.preview).moving()
-            by_joints, by_tool = self._replayed(name, demonstration)
-            numbers = self._numbers(name, shown, by_joints, by_tool, demonstration)
-            metrics |= {f"{name}_{key}": value for key, value in numbers.items()}
-            arrays |= {f"{name}_{key}": value for key, value in shown._asdict().items()}
-            claims += self._claims(name, numbers)
-        return Outcome(tuple(claims), metrics, arrays, self._notes())
-
-    def movements(self) -> Mapping[str, Callable[[], Movement]]:
-        """The guided motion of each arm."""
-        return {name: partial(self._guided, name) for name in self.arms}
-
-    def draw(self, outcome: Outcome, report: Report) -> None:
-        """Position and force and a strip of frames, of every arm."""
-        for name in self.arms:
-            draw_run(name, self._arm(name), outcome.arrays, report)
 
     @property
     def _hand(self) -> Hand:
         return Hand(self.way, self.speed, self.stiffness, self.damping)
 
-    def _arm(self, name: str) -> ToolArm:
-        found = self.arms[name]
-        assert isinstance(found, ToolArm)
-        return found
-
-    def _guided(self, name: str) -> ToolMovement:
+    def _movement(self, name: str) -> ToolMovement:
         one = self._arm(name)
         movement = one.movement([], self._hand.path().duration + 2.0 * _WAIT)
         start = movement.controller.arm.preview.pose(movement.begin().position)
@@ -166,10 +134,10 @@ class HandGuiding(Experiment):
             found.append(np.array([np.interp(time, own, axis) for axis in tool.T]).T)
         return found[0], found[1]
 
-    def _numbers(
-        self, name: str, run: ToolRun, by_joints: Array, by_tool: Array, shown: Demonstration
-    ) -> dict[str, float]:
+    def _numbers(self, name: str, run: ToolRun) -> dict[str, float]:
         one = self._arm(name)
+        shown = Demonstration.of(run.time, run.joints, arm(one.description).preview).moving()
+        by_joints, by_tool = self._replayed(name, shown)
         ki = np.atleast_1d(np.asarray(one.gains["ki"], np.float64))[:3]
         speed = np.gradient(run.commanded, one.period, axis=0)
         force = -run.wrench[:, :3]

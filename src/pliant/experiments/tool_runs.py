@@ -4,11 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.actuators import compile_model
 from pliant.controllers.checks import Array
 from pliant.controllers.interaction import Contact, InteractionController, LawLimits, Watch
 from pliant.controllers.interaction.goals import as_gains
@@ -16,16 +13,10 @@ from pliant.controllers.poses import matrix
 from pliant.envs.arm import arm, load_behind
 from pliant.envs.description import RobotDescription, describe, robot_settings
 from pliant.envs.movement import Movement
-from pliant.envs.rendering import OffscreenRenderer, RenderingError
 from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.force_torque.conditioning import WrenchConditioning, WrenchSettings
 from pliant.hardware.robot import State
-from pliant.report import COLOURS, Report, figure
-
-_FRAMES = 6
-_SIZE = (300, 260)
-"""Width and height of a picture, pixels."""
 
 
 @dataclass(frozen=True)
@@ -231,56 +222,3 @@ class ToolMovement(Movement):
             for name in ("desired", "commanded", "measured")
         }
         return run._replace(**inside)
-
-
-def strip(model: mujoco.MjModel, motion: Array) -> NDArray[np.uint8]:
-    """Return pictures of a recorded motion, evenly spaced in time, side by side.
-
-    Raises:
-        RenderingError: nothing can be drawn here.
-    """
-    data, frames = mujoco.MjData(model), []
-    with OffscreenRenderer(model, *_SIZE) as renderer:
-        for k in np.linspace(0, len(motion) - 1, _FRAMES).round().astype(int):
-            data.qpos[:] = motion[k]
-            frames.append(renderer.render(data))
-    return np.concatenate(frames, axis=1)
-
-
-def draw_run(name: str, one: ToolArm, arrays: Mapping[str, Array], report: Report, until: float = np.inf) -> None:
-    """Add a figure of position and force, desired and measured, and a strip of frames.
-
-    Args:
-        name: of the arm.
-        one: the arm.
-        arrays: of a `ToolRun`, named `NAME_time`, ….
-        report: that they are added to.
-        until: of which time the frames are, s.
-    """
-    own = {key: arrays[f"{name}_{key}"] for key in ("time", "desired", "measured", "wrench", "wanted")}
-    every = slice(None, None, max(len(own["time"]) // 3000, 1))
-    time = own["time"][every]
-    with figure(2, 3, height=5.0, width=11.0, sharex=True) as (drawing, axes):
-        for k, axis in enumerate("xyz"):
-            for row, desired, measured, scale in ((0, "desired", "measured", 1e3), (1, "wanted", "wrench", 1.0)):
-                axes[row, k].plot(time, scale * own[measured][every, k], color=COLOURS[row], label="measured")
-                axes[row, k].plot(
-                    time, scale * own[desired][every, k], color="black", linestyle="--", label="desired"
-                )
-            axes[0, k].set(title=axis)
-            axes[1, k].set(xlabel="time (s)")
-        axes[0, 0].set(ylabel="position (mm)")
-        axes[1, 0].set(ylabel="force (N)")
-        axes[0, 2].legend()
-        axes[1, 2].legend()
-        report.figure(
-            drawing,
-            f"{name}: position and force in the axes of the tool at the start, z pointing down. Forces are those "
-            "of the tool on its surroundings.",
-        )
-    try:
-        pictures = strip(compile_model(one.description.model.spec), arrays[f"{name}_qpos"][own["time"] <= until])
-    except RenderingError as error:
-        report.text(f"No pictures: {error}")
-    else:
-        report.picture(pictures, f"{name}, from the start on.")

@@ -441,6 +441,20 @@ def test_the_goals_of_a_list_follow_one_another(rig):
     assert found.now.desired_wrench[2] == 1.0
 
 
+def test_a_tare_makes_no_jump(rig):
+    """A sensor that is 5 N off while a PI law is at work, and not any more."""
+    off = [5.0]
+    found = rig(DirectForceGains(5e-6, 1e-3), wrench=lambda time, tip: [0.0, 0.0, -off[0], 0.0, 0.0, 0.0])
+    found.run(1.0)
+    found.controller.submit({"tare": {}})
+    found.run(1.0)
+    off[0], found.conditioning.tare.state = 0.0, "done"
+    found.run(1.0)
+    assert "begins Tare" in found.said
+    assert np.abs(found.accelerations()[2:]).max() < 1.0
+    assert np.abs(found.commands[-1] - found.commands[-200]).max() < 1e-9
+
+
 def test_a_refused_tare_holds_and_keeps_the_rest_of_the_list(rig):
     found = rig(SOFT, period=0.004, goals=[{"tare": {}}, LINE], start=START.tolist())
     found.run(0.1)
@@ -558,7 +572,14 @@ def test_before_the_reset_nothing_is_taken(ur10, rig):
 
     found = rig(SOFT)
     fresh = InteractionController(ur10, found.info, SOFT, found.conditioning)
-    for ask in (lambda: fresh.submit(LINE), fresh.pause, fresh.resume, fresh.cancel, fresh.recover):
+    for ask in (
+        lambda: fresh.submit(LINE),
+        fresh.pause,
+        fresh.resume,
+        fresh.cancel,
+        fresh.recover,
+        fresh.feedback,
+    ):
         with pytest.raises(RobotError, match="has not begun"):
             ask()
     with pytest.raises(RobotError, match="not held"):

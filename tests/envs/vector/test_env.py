@@ -79,6 +79,7 @@ def many():
 # The same as single environments ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", RESETTING)
 @pytest.mark.parametrize("case", CASES)
 def test_everything_is_what_single_environments_give_in_gymnasiums_own_loop(together, identical, case, mode):
@@ -312,6 +313,7 @@ def test_a_member_shows_copies_of_its_own_model_and_data(many, identical):
     identical(env.step(second)[0][1], alone.step(second[1])[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", RESETTING)
 def test_a_limit_of_steps_truncates_as_gymnasiums_own(mode, identical):
     options = {"task": REACH, "max_episode_steps": 4}
@@ -436,6 +438,7 @@ def test_the_python_back_end_is_refused_with_the_way_out(many):
 # Pictures -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_picture_of_a_robot_is_that_of_the_single_environment(many):
     env = many(2, render_mode="rgb_array", width=96, height=64)
     alone = gymnasium.make("pliant/CompliantArm2-v0", task=REACH, render_mode="rgb_array", width=96, height=64)

@@ -1,4 +1,3 @@
-import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -11,19 +10,6 @@ from pliant.hardware.force_torque.net_ft import NetFT
 QUIET = BoxEmulation(rate=500.0, noise=(0.0, 0.0))
 PATIENT = 30.0
 """Age of a reading that no busy machine brings about, s."""
-
-
-def eventually(condition: Callable[[], object], seconds: float = 30.0) -> None:
-    """Wait for a condition, or fail."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.005)
-
-
-@pytest.fixture
-def until() -> Callable[..., None]:
-    return eventually
 
 
 @pytest.fixture

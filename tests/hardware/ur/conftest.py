@@ -1,6 +1,5 @@
 import json
 import math
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -41,19 +40,6 @@ class Fake:
         except OSError:
             return []
         return [entry[1:] for entry in map(json.loads, lines) if entry[0] == name]
-
-
-def eventually(condition: Callable[[], object], seconds: float = 20.0) -> None:
-    """Wait for a condition, or fail."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.005)
-
-
-@pytest.fixture
-def until() -> Callable[..., None]:
-    return eventually
 
 
 @pytest.fixture

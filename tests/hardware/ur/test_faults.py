@@ -17,6 +17,7 @@ from pliant.hardware.ur.preflight import PLAYING
 from pliant.hardware.ur.supervisor import ClientLostError
 
 pytest.importorskip("rtde_control", reason="ur-rtde is the other end of the wire")
+pytestmark = pytest.mark.slow
 
 SERVO_J, SPEED_J = 11, 9
 

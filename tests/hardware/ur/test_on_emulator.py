@@ -13,6 +13,7 @@ from pliant.hardware.safety import JointLimits, SafeRobot, SafetyConfig
 from pliant.hardware.ur.signals import nearest_rotation
 
 pytest.importorskip("rtde_control", reason="ur-rtde is the other end of the wire")
+pytestmark = pytest.mark.slow
 
 VERSIONS = ["3.15", "5.11", "5.22", "5.23", "5.26", "10.12"]
 SERVO_J, SPEED_J, SERVO_L, TORQUE, WATCHDOG = 11, 9, 24, 66, 35
