@@ -194,11 +194,11 @@ def test_a_contact_that_is_lost_at_50_newtons_stops_the_tool_within_millimetres(
     ],
 )
 def test_a_way_that_the_arm_cannot_go_is_refused_before_anything_connects(goal, part, verb, tmp_path):
-    words = ("robot=ur10_plane", "controller=admittance", f"controller.goals=[{goal}]")
+    words = ("robot=ur10_plane", "controller=admittance", f"controller.goals=[{{wait: 1}}, {goal}]")
     status, _, err = verb("deploy", *words, "hardware=emulated", "hydra.run.dir=out")
     assert status == 2
     assert part in err
-    assert "goal 1 (CartesianTrajectory)" in err
+    assert "goal 2 (CartesianTrajectory)" in err
     assert not (tmp_path / "out" / "recording.mcap").exists()
 
 

@@ -141,13 +141,13 @@ def test_direct_force_on_the_plane_presses_as_asked_and_as_predicted(above_plane
 def test_a_hand_leads_the_tool_at_the_speed_of_its_force(tmp_path):
     """v = K_i·f, for a hand at the tool's centre point."""
     force, lever = 6.0, 0.195
-    push = [force, 0.0, 0.0, 0.0, -force * lever, 0.0]
-    happens = {125: lambda m: m.push(push), 500: lambda m: m.push([0.0] * 6)}
-    words = ["robot=ur10_ramp", "controller=hand_guiding", "duration=6"]
+    push = [-force, 0.0, 0.0, 0.0, force * lever, 0.0]  # away from the ramp
+    happens = {150: lambda m: m.push(push), 500: lambda m: m.push([0.0] * 6)}
+    words = ["robot=ur10_ramp", "controller=hand_guiding", "controller.goals=[{tare: {}}, {wait: 4.5}]"]
     done = Done(tmp_path, words, happens)
     assert done.told == ""
     x = done.tool["measured"][:, 0]
-    assert (x[480] - x[250]) / (230 * 0.008) == pytest.approx(0.01 * force, rel=0.15)
+    assert (x[250] - x[480]) / (230 * 0.008) == pytest.approx(0.01 * force, rel=0.08)
     assert abs(x[-1] - x[600]) < 0.01, "it stays where it was led"
     q, *_ = done.way_home()
     assert np.abs(q[-1] - done.deployment.info.rest).max() < 0.01
