@@ -381,4 +381,7 @@ def unknown_setting(key: str, config_name: str, overrides: Sequence[str]) -> Unk
         return UnknownNameError(
             f"unknown setting {name!r} in {where}, which is a value ({node}) without settings."
         )
-    return unknown_name("setting", name, [str(choice) for choice in node if choice != "_target_"], where)
+    error = unknown_name("setting", name, [str(choice) for choice in node if choice != "_target_"], where)
+    if where in _FREE:
+        return UnknownNameError(f"{error} A new entry is added by a plus: '+{key}=…'.")
+    return error

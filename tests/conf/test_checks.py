@@ -117,3 +117,8 @@ def test_settings_inside_one_that_is_null_or_a_value_are_told_so():
     assert "'robot.model.joints={elbow: …}'" in str(inside_null)
     inside_value = unknown_setting("robot.model.mode.stiff", "train", ["robot=ur10e"])
     assert "robot.model.mode, which is a value (position)" in str(inside_value)
+
+
+def test_a_new_entry_of_a_machine_is_told_its_plus():
+    error = unknown_setting("robot.machine.force_torque", "deploy", ["robot=arm2"])
+    assert "'+robot.machine.force_torque=…'" in str(error)
