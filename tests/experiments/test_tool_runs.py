@@ -64,7 +64,7 @@ def test_every_claim_holds(name, request):
 @pytest.mark.slow
 def test_the_force_is_that_of_the_surroundings_springs():
     found = experiment("direct_force")
-    movement = replace(found, stiffnesses=[2e4], pressing=4.0).movements()["20000 N/m"]()
+    movement = replace(found, stiffnesses=[2e4], pressing=4.0).movements()["pressing_20000"]()
     run = movement.record()
     pressed = movement.robot.data.qpos[-1]  # of the thing that a spring holds
     assert 2e4 * abs(pressed) == pytest.approx(50.0, rel=0.01)

@@ -60,14 +60,19 @@ class DirectForce(ToolExperiment):
         for stiffness in self.stiffnesses:
             run = self._pressing(stiffness).record()
             numbers = self._pressed(run)
-            metrics |= {f"pressing_{stiffness:g}_{key}": value for key, value in numbers.items()}
-            arrays |= {f"pressing_{stiffness:g}_{key}": getattr(run, key) for key in ("time", "wrench", "wanted")}
+            metrics |= {f"pressing_{stiffness:.0f}_{key}": value for key, value in numbers.items()}
+            arrays |= {
+                f"pressing_{stiffness:.0f}_{key}": getattr(run, key) for key in ("time", "wrench", "wanted")
+            }
             claims.append(self._pressing_claim(stiffness, numbers))
         return replace(slides, claims=tuple(claims), metrics=metrics, arrays=arrays)
 
     def movements(self) -> Mapping[str, Callable[[], ToolMovement]]:
         """A slide of each arm; then the first arm on each of the surroundings."""
-        return {**super().movements(), **{f"{k:g} N/m": partial(self._pressing, k) for k in self.stiffnesses}}
+        return {
+            **super().movements(),
+            **{f"pressing_{k:.0f}": partial(self._pressing, k) for k in self.stiffnesses},
+        }
 
     def draw(self, outcome: Outcome, report: Report) -> None:
         """Position and force, desired and measured, and a strip of frames, of every arm; then what was touched."""
@@ -75,7 +80,7 @@ class DirectForce(ToolExperiment):
         with figure(1, len(self.stiffnesses), width=11.0, height=2.6, sharey=True) as (drawing, axes):
             for axis, stiffness in zip(axes.flat, self.stiffnesses, strict=True):
                 time, wrench, wanted = (
-                    outcome.arrays[f"pressing_{stiffness:g}_{key}"] for key in ("time", "wrench", "wanted")
+                    outcome.arrays[f"pressing_{stiffness:.0f}_{key}"] for key in ("time", "wrench", "wanted")
                 )
                 axis.plot(time, wanted[:, 2], color="black", linestyle="--", label="desired")
                 axis.plot(time, wrench[:, 2], color=COLOURS[1], label="measured")
