@@ -32,6 +32,7 @@ import numpy as np
 from pliant.errors import FileFormatError, MissingFileError, OutputError, require_extra
 from pliant.files import json_digest
 from pliant.hardware.robot import Array, RobotInfo, State
+from pliant.hardware.stopping import Interrupts
 
 CHUNK = 32 * 1024
 """Bytes that a crash may lose: what is older is on disk."""
@@ -89,7 +90,7 @@ class Recorder:
     def __init__(self, path: str | Path, info: RobotInfo, metadata: Mapping[str, str] | None = None) -> None:
         writer = require_extra("mcap.writer", "recording", "Recording a run")
         self.path, self._info = Path(path), info
-        self._partial = self.path.with_name(self.path.name + ".partial")
+        self._partial, self._named = self.path.with_name(self.path.name + ".partial"), False
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._stream = self._partial.open("wb")
@@ -171,15 +172,18 @@ class Recorder:
         self._write("/events", self._newest if time_ is None else time_, {"level": level, "message": message})
 
     def close(self) -> None:
-        """Finish the file and give it its name. Safe to call twice."""
-        if self._stream.closed:
+        """Finish the file and give it its name, whatever signal comes meanwhile. Safe to call twice."""
+        if self._named:
             return
-        try:
-            self._writer.finish()
-            self._stream.close()
-            self._partial.replace(self.path)
-        except OSError as error:
-            raise OutputError(f"cannot finish the recording {self.path}: {error.strerror}") from error
+        with Interrupts() as signals, signals.deferred():
+            try:
+                if not self._stream.closed:
+                    self._writer.finish()
+                    self._stream.close()
+                self._partial.replace(self.path)
+            except OSError as error:
+                raise OutputError(f"cannot finish the recording {self.path}: {error.strerror}") from error
+            self._named = True
 
     def __enter__(self) -> Self:
         return self
@@ -187,7 +191,11 @@ class Recorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except (KeyboardInterrupt, SystemExit):  # before it could be deferred, or after
+            self.close()
+            raise
 
     def _write(self, topic: str, time_: float, fields: Mapping[str, object]) -> None:
         self._newest = time_

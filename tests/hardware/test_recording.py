@@ -50,6 +50,29 @@ def test_a_program_that_is_killed_before_it_moves_leaves_a_recording_that_can_be
     recorder.close()
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_a_signal_while_it_is_finished_leaves_it_whole_and_by_its_name(tmp_path, monkeypatch, before):
+    recorder = Recorder(tmp_path / "run.mcap", INFO)
+    recorder.event("info", "begun", 0.0)
+    finish, struck = recorder._writer.finish, []
+
+    def interrupted():
+        if not struck:
+            struck.append(True)
+            os.kill(os.getpid(), signal.SIGINT)
+        finish()
+
+    monkeypatch.setattr(recorder._writer, "finish", interrupted)
+    if before:  # the signal comes before the recorder can keep it waiting
+        close = recorder.close
+        monkeypatch.setattr(recorder, "close", lambda: (struck or interrupted(), close()))
+    with pytest.raises(KeyboardInterrupt), recorder:
+        pass
+    assert struck
+    assert not (tmp_path / "run.mcap.partial").exists()
+    assert read_recording(tmp_path / "run.mcap").complete
+
+
 def test_a_standard_reader_opens_it_and_finds_every_channel_with_its_schema(tmp_path):
     record(tmp_path / "run.mcap")
     with (tmp_path / "run.mcap").open("rb") as stream:
