@@ -107,7 +107,11 @@ class ArmKinematics:
         Raises:
             ShapeError, OutOfBoundsError: not that many finite numbers.
         """
-        self._set(finite_array("q", q, self.low.shape))
+        return self.place(finite_array("q", q, self.low.shape))
+
+    def place(self, q: Array) -> Array:
+        """As `pose`, of joint positions that are known to be so many finite numbers: for a control loop."""
+        self._set(q)
         return self._pose()
 
     def jacobian(self, q: ArrayLike) -> Array:

@@ -38,7 +38,7 @@ from pliant.controllers.interaction.stability import Contact, LowPass
 from pliant.controllers.interaction.tracking import Tracking
 from pliant.controllers.interaction.wrench import WrenchRamp, WrenchSensing
 from pliant.controllers.poses import difference
-from pliant.errors import MismatchError, OutOfBoundsError, RobotError, check_bounds
+from pliant.errors import MismatchError, RobotError, check_bounds
 from pliant.hardware.robot import RobotInfo, State
 
 _REMEMBERED: Final = 1000
@@ -183,10 +183,9 @@ class InteractionController(Controller):
         self._late = t - (self._count - 1) * self._period
         tool, kinematics = self._tool, self.arm.kinematics
         self._desired_then = tool.desired
-        try:
-            self._measured = kinematics.pose(state.position[self._joints])
-        except OutOfBoundsError:  # a joint is not measured
-            self._measured = tool.target
+        joints = state.position[self._joints]
+        known = math.isfinite(joints.sum())  # else a joint is not measured
+        self._measured = kinematics.place(joints) if known else tool.target
         self._wrench.take(state, self._measured, tool.axes, kinematics, tool.q, tool.speed)
         if self._mode is not Mode.HELD:
             self._watch_over()

@@ -106,7 +106,7 @@ class Tracking:
         self.held = step.held
         if step.held:
             # the pose that the joints could reach is the commanded one, so that nothing winds up
-            target = self._arm.kinematics.pose(step.q)
+            target = self._arm.kinematics.place(step.q)
             rate = along(self.axes, difference(target, self.target), 1.0 / period)
             self.law.correct(along(self.axes, difference(target, desired)), rate)
         self.target = target
