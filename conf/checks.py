@@ -381,6 +381,11 @@ def unknown_setting(key: str, config_name: str, overrides: Sequence[str]) -> Unk
         return UnknownNameError(
             f"unknown setting {name!r} in {where}, which is a value ({node}) without settings."
         )
+    if isinstance(node.get(name), Mapping):
+        return UnknownNameError(
+            f"{key} takes no other entries than it has: {', '.join(map(str, node[name]))}. To put others in "
+            f"their place: '~{key}' '+{key}={{…}}'."
+        )
     error = unknown_name("setting", name, [str(choice) for choice in node if choice != "_target_"], where)
     if where in _FREE:
         return UnknownNameError(f"{error} A new entry is added by a plus: '+{key}=…'.")

@@ -122,3 +122,9 @@ def test_settings_inside_one_that_is_null_or_a_value_are_told_so():
 def test_a_new_entry_of_a_machine_is_told_its_plus():
     error = unknown_setting("robot.machine.force_torque", "deploy", ["robot=arm2"])
     assert "'+robot.machine.force_torque=…'" in str(error)
+
+
+def test_entries_that_a_setting_does_not_have_are_told_how_to_take_its_place():
+    error = unknown_setting("trajectory", "ilc", [])
+    assert "'~trajectory' '+trajectory={…}'" in str(error)
+    assert "Did you mean" not in str(error)

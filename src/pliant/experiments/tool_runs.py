@@ -104,7 +104,7 @@ def arms_of(given: Mapping[str, ToolArm | Mapping[str, Any]]) -> dict[str, ToolA
         ConfigurationError, OutOfBoundsError: none is given, or what cannot be.
     """
     if not given:
-        raise ConfigurationError("the experiment has no arms: {ur10: {robot: ur10_cell, gains: …}} is needed.")
+        raise ConfigurationError("the experiment has no arms: {ur10: {robot: ur10_ramp, gains: …}} is needed.")
     known = [f.name for f in fields(ToolArm)]
     found = {}
     for name, entry in given.items():
