@@ -40,14 +40,18 @@ def folder() -> Path | None:
 
 
 @contextmanager
-def numba_cache() -> Iterator[bool]:
-    """Let functions decorated inside keep their machine code in `folder`; yields whether they can."""
+def numba_cache(name: str = "") -> Iterator[bool]:
+    """Let functions decorated inside keep their machine code in `folder`; yields whether they can.
+
+    Args:
+        name: of a folder inside, for code that depends on more than the file that it is in.
+    """
     path = folder()
     if path is None:
         yield False
         return
     before = config.CACHE_DIR
-    config.CACHE_DIR = str(path)
+    config.CACHE_DIR = str(path / name)
     try:
         yield True
     finally:

@@ -33,16 +33,16 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     end of the joints.
 
     Args:
-        function: of a module's top level; plain loops over arrays and numbers, calling only `math` and other such
-            functions of the same file (a change in another one would leave old machine code in the cache).
+        function: of a module's top level; plain loops over arrays and numbers, calling only `math`, other such
+            functions, and those of `mujoco_calls`. A change of any of them makes machine code of its own.
     """
     from numba import njit
 
     from pliant.actuators.cache import numba_cache
-    from pliant.actuators.identity import plain_functions
+    from pliant.actuators.identity import digest, plain_functions
 
     for used in plain_functions(function)[1:]:
         make_callable(used)
-    with numba_cache() as caching:
+    with numba_cache(digest((), (function,))) as caching:
         kernel: Callable[..., Any] = njit(cache=caching, error_model="numpy")(function)
     return kernel

@@ -9,12 +9,12 @@ from pliant.errors import ConfigurationError
 
 
 def plain_functions(function: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
-    """A function of a law or drive and the plain functions that it calls by name, each once."""
+    """A function and the plain ones that it calls by name, each once, but for Numba's own."""
     found = [function]
     for caller in found:
         for name in caller.__code__.co_names if inspect.isfunction(caller) else ():
             used = caller.__globals__.get(name)
-            if inspect.isfunction(used) and used not in found:
+            if inspect.isfunction(used) and used not in found and used.__module__.partition(".")[0] != "numba":
                 found.append(used)
     return tuple(found)
 
