@@ -60,9 +60,11 @@ def table(address: int, rows: int, columns: int) -> Any:
 
 def whole(address: int, k: int) -> int:
     """Number k of an array of 32-bit integers."""
-    return int32_at(address + 4 * k)
+    found: int = int32_at(address + 4 * k)
+    return found
 
 
 def long(address: int, k: int) -> int:
     """Number k of an array of 64-bit integers."""
-    return int64_at(address + 8 * k)
+    found: int = int64_at(address + 8 * k)
+    return found

@@ -47,6 +47,10 @@ class Problem:
         """b, (rows,): wanted acceleration less Ġ·u."""
         self.weight = np.ones(rows)
         """Within a level, (rows,), above 0."""
+        self.rest = False
+        """Whether the last level is the posture of all driven joints: what the levels above leave."""
+        self.scale = np.ones(rows)
+        """What 1 of a row counts as, (rows,), m: says what is nearly singular."""
         self.torque_low, self.torque_high = np.full(drives, -np.inf), np.full(drives, np.inf)
         """Of τ, (drives,), N·m or N."""
         self.acceleration_low, self.acceleration_high = np.full(nv, -np.inf), np.full(nv, np.inf)
