@@ -160,7 +160,8 @@ class Prescribed(Task):
                 raise unknown_name("joint", name, mechanics.joints, "the controller's model")
         if not joints:
             raise ConfigurationError("Prescribed: no joints.")
-        count = len(joints)
+        self.joints = tuple(joints)
+        count = len(self.joints)
         super().__init__(POSTURE, count, count, count, 0.0, 0.0, 1, 1.0)
         which = [mechanics.joints.index(name) for name in joints]
         self._places, self._dofs = mechanics.places[which], mechanics.dofs[which]

@@ -85,7 +85,7 @@ class TaskStack:
         if torque is not None:
             low, high = _bounds(torque, len(dofs))
             self.problem.torque_low[:], self.problem.torque_high[:] = low[order], high[order]
-        self._cones = np.cumsum([0, *cones])
+        self._cones = [sum(cones[:k]) for k in range(len(cones) + 1)]
         self._force_scale = np.ones(self._held.first[-1])
         for k in range(len(self.constraints)):
             self._write_cone(k)
@@ -171,9 +171,9 @@ class TaskStack:
         for dof in np.flatnonzero(solution.acceleration_bound):
             if int(dof) in names:
                 found.append(self._what_of(names[int(dof)], int(solution.acceleration_bound[dof])))
-        for k, name in enumerate(self.constraints):
+        for k, (name, constraint) in enumerate(self.constraints.items()):
             sides = solution.cone_bound[self._cones[k] : self._cones[k + 1]]
-            if self.constraints[name].holds and sides.any():
+            if constraint.holds and np.count_nonzero(sides):
                 found.append(f"force of {name}")
         return found
 

@@ -1,0 +1,227 @@
+"""A stack of tasks as a robot's controller: from what is sensed to the torques of its joints."""
+
+import math
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.controllers.checks import Array, finite_array
+from pliant.controllers.controller import Controller, Ended
+from pliant.controllers.paths import Path
+from pliant.controllers.task_space.contacts import Prescribed
+from pliant.controllers.task_space.problem import Status
+from pliant.controllers.task_space.sensing import Sensing
+from pliant.controllers.task_space.stack import TaskStack
+from pliant.controllers.task_space.tasks import CentreOfMassTask, FrameTask, Task
+from pliant.controllers.trajectories import Trajectory
+from pliant.errors import ConfigurationError, check_bounds, unknown_name
+from pliant.hardware.robot import RobotInfo, State
+
+BASE_MOTIONS: Final = ("pose", "velocity", "acceleration")
+_STEP: Final = 1e-4
+"""Half the time over which accelerations are taken from velocities, s."""
+_AT_REST: Final = 2e-3
+"""Speed of a task that rests, m/s or rad/s."""
+_AWAY: Final = 5e-3
+"""Error of a task that has not reached its target, m or rad."""
+_PATIENCE: Final = 0.5
+"""For how long it rests there until that is told, s."""
+_STATUS: Final = {
+    Status.LIMITS_RELAXED: "limits of speed or position cannot be kept",
+    Status.CONSTRAINTS_RELAXED: "contacts cannot be kept",
+    Status.BRAKING: "the tasks have no solution: braking",
+}
+
+
+class Event(NamedTuple):
+    """Something that happened, when, s since the controller began."""
+
+    time: float
+    text: str
+
+
+class TaskSpaceController(Controller):
+    """Commands the torques that do a stack of tasks.
+
+    It knows the robot by a model of its own; of the machine it sees what is sensed, as late and as noisy as that is.
+    A task's target is where it was when the controller began, unless it is told; `stack.tasks[…].target` may be
+    written at any time.
+
+    Args:
+        stack: of the robot, with solver and limits.
+        targets: by task: of a frame three numbers (its orientation stays) or seven, of joints each, of the centre
+            of mass three.
+        paths: by task, of a frame's position or the centre of mass: over the controller's time.
+        follow: by task of a frame: the signals that its target is read from, such as `tip_target`.
+        sense: by task of a frame: end effector whose sensed pose goes before the one that the joints tell.
+        base_motion: what is known of joints that something else moves (`Prescribed`): their `pose`, their `velocity`
+            too, or also, by `others`, their `acceleration`.
+        others: positions of the joints that are commanded those; None: they rest.
+        brake_after: time without a solution after which it gives up, s.
+
+    Raises:
+        UnknownNameError: no such task or base motion.
+        ConfigurationError: a task that has no such target.
+        OutOfBoundsError, ShapeError: numbers that cannot be.
+    """
+
+    def __init__(
+        self,
+        stack: TaskStack,
+        *,
+        targets: Mapping[str, ArrayLike] | None = None,
+        paths: Mapping[str, Path] | None = None,
+        follow: Mapping[str, str] | None = None,
+        sense: Mapping[str, str] | None = None,
+        base_motion: str = "velocity",
+        others: Trajectory | None = None,
+        brake_after: float = 0.2,
+    ) -> None:
+        self.stack = stack
+        if base_motion not in BASE_MOTIONS:
+            raise unknown_name("base motion", base_motion, BASE_MOTIONS, "task-space control")
+        self.base_motion, self.others = base_motion, others
+        self.events: list[Event] = []
+        """What had to give way, and tasks that rest away from their targets."""
+        self.sensing = True
+        """Whether sensed poses are made use of."""
+        self._paths, self._follow, self._sense = dict(paths or {}), dict(follow or {}), dict(sense or {})
+        self._check_tasks("path", self._paths, (FrameTask, CentreOfMassTask))
+        self._check_tasks("followed signal", self._follow, (FrameTask,))
+        self._check_tasks("sensed pose", self._sense, (FrameTask,))
+        self._check_tasks("target", targets or {}, (Task,))
+        self._targets = {name: self._target(name, target) for name, target in (targets or {}).items()}
+        self._brake_after = check_bounds("task-space control: brake_after", brake_after, 0.0, 10.0, "s")
+        self._prescribed = [c for c in stack.constraints.values() if isinstance(c, Prescribed)]
+        moved = [name for constraint in self._prescribed for name in constraint.joints]
+        self._still = [stack.mechanics.joints.index(name) for name in moved] if base_motion == "pose" else []
+        self._sensed: Sensing | None = None
+        self._ended: Ended | None = None
+        self._last: float | None = None
+
+    @property
+    def ended(self) -> Ended | None:
+        """See `Controller`."""
+        return self._ended
+
+    def check(self, info: RobotInfo) -> None:
+        """Raise `MismatchError`, naming all of them, if the robot lacks joints, columns or signals."""
+        poses = (*self._follow.values(), *self._sense.values())
+        self._sensed = Sensing(self.stack.mechanics, info, self.stack.actuated, poses)
+        torques = set(self._sensed.columns.tolist())
+        others = {name: [k for k, c in enumerate(info.command) if c.quantity == name and k not in torques]
+                  for name in ("position", "velocity")}
+        self._positions, self._velocities = others["position"], others["velocity"]
+        if self.others is not None and self.others.joints != len(self._positions):
+            raise ConfigurationError(
+                f"task-space control: {self.others.joints} joint(s) are to follow a trajectory; robot {info.name!r} "
+                f"has {len(self._positions)} that are commanded positions."
+            )
+
+    def reset(self, state: State) -> None:
+        """See `Controller`."""
+        assert self._sensed is not None
+        for task in self.stack.tasks.values():
+            if isinstance(task, FrameTask):
+                task.sensed[:] = math.nan
+        self._sensed.read(state, self._still)
+        self.stack.hold()
+        for name, target in self._targets.items():
+            self.stack.tasks[name].target[: len(target)] = target
+        self._ended, self._last, self._braked = None, None, 0.0
+        self._resting, self._blocked = dict.fromkeys(self.stack.tasks, 0.0), set[str]()
+        self._status = Status.SOLVED
+        self.events.clear()
+
+    def update(self, state: State, t: float) -> Array:
+        """See `Controller`. Raises `OutOfBoundsError` if a joint or the base is not read."""
+        assert self._sensed is not None
+        sensed, stack, info = self._sensed, self.stack, self._sensed.info
+        sensed.read(state, self._still)
+        self._aim(state, t)
+        period = info.period if self._last is None else t - self._last
+        self._last = t
+        status = stack.solve(period).status
+        self._note(status, t, period)
+        command = info.rest
+        command[sensed.columns] = stack.torque
+        if self.others is not None:
+            middle = t + 0.5 * info.period
+            command[self._positions] = self.others.position(middle)
+            if self._velocities:
+                command[self._velocities] = self.others.velocity(middle)
+        return command
+
+    def errors(self) -> dict[str, float]:
+        """Return how far each task is from its target: the length of its error, m or rad, of both the larger."""
+        found = {}
+        for name, task in self.stack.tasks.items():
+            chosen = getattr(task, "axes", range(len(task.error)))
+            parts = np.array([task.error[k] if k in chosen else 0.0 for k in range(len(task.error))])
+            split = parts.reshape(2, 3) if len(parts) == 6 else parts[None]
+            found[name] = float(np.linalg.norm(split, axis=1).max())
+        return found
+
+    def _aim(self, state: State, t: float) -> None:
+        """Write targets and references of this instant."""
+        assert self._sensed is not None
+        tasks = self.stack.tasks
+        for name, path in self._paths.items():
+            task = tasks[name]
+            task.target[:3], task.velocity[:3] = path.position(t), path.velocity(t)
+            before, after = path.velocity(max(t - _STEP, 0.0)), path.velocity(t + _STEP)
+            task.acceleration[:3] = (after - before) / (t + _STEP - max(t - _STEP, 0.0))
+        for name, group in self._follow.items():
+            target = self._sensed.pose(state, group)
+            if math.isfinite(target.sum()):
+                tasks[name].target[:] = target
+        for name, group in self._sense.items():
+            task = tasks[name]
+            assert isinstance(task, FrameTask)
+            task.sensed[:] = self._sensed.pose(state, group) if self.sensing else math.nan
+        if self.base_motion == "acceleration" and self.others is not None:
+            change = self.others.velocity(t + _STEP) - self.others.velocity(max(t - _STEP, 0.0))
+            for constraint in self._prescribed:
+                constraint.acceleration[:] = change / (t + _STEP - max(t - _STEP, 0.0))
+
+    def _note(self, status: Status, t: float, period: float) -> None:
+        """Keep what a user should know of."""
+        if status is not self._status:
+            self._status = status
+            why = _STATUS.get(status)
+            self.events.append(Event(t, "everything can be kept again" if why is None else why))
+        self._braked = self._braked + period if status is Status.BRAKING else 0.0
+        if self._braked > self._brake_after:
+            self._ended = Ended(f"{_STATUS[Status.BRAKING]} for {self._brake_after:g} s", fault=True)
+        for name, error in self.errors().items():
+            task = self.stack.tasks[name]
+            away = error > _AWAY and float(np.abs(task.rate).max(initial=0.0)) < _AT_REST
+            moving = bool(task.velocity.any()) or not task.stiffness.any()
+            self._resting[name] = self._resting[name] + period if away and not moving else 0.0
+            if self._resting[name] <= _PATIENCE:
+                self._blocked.discard(name)
+            elif name not in self._blocked:
+                self._blocked.add(name)
+                because = ", ".join(self.stack.binding()) or "a task above it, or a posture that cannot go on"
+                self.events.append(Event(t, f"{name} rests {error:.3g} from its target: {because}"))
+
+    def _target(self, name: str, target: ArrayLike) -> Array:
+        task = self.stack.tasks[name]
+        given = finite_array(f"target of task {name!r}", target, (None,))
+        sizes = (3, 7) if isinstance(task, FrameTask) else (len(task.target),)
+        if len(given) not in sizes:
+            raise ConfigurationError(
+                f"target of task {name!r} has {len(given)} numbers; {' or '.join(map(str, sizes))} are needed."
+            )
+        return given
+
+    def _check_tasks(self, what: str, given: Mapping[str, object], kinds: tuple[type[Task], ...]) -> None:
+        for name in given:
+            if name not in self.stack.tasks:
+                raise unknown_name("task", name, self.stack.tasks, f"a {what} of task-space control")
+            if not isinstance(self.stack.tasks[name], kinds):
+                raise ConfigurationError(
+                    f"task {name!r} is a {type(self.stack.tasks[name]).__name__}, which has no {what}."
+                )

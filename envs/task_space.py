@@ -1,0 +1,173 @@
+"""Task-space control of a robot, from its description: the controller's own model, tasks, contacts and limits."""
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import mujoco
+import numpy as np
+
+from pliant.actuators import compile_model
+from pliant.controllers.checks import Array
+from pliant.controllers.task_space import (
+    CentreOfMassTask,
+    Constraint,
+    Contact,
+    FrameTask,
+    JointLimits,
+    Mechanics,
+    MomentumTask,
+    OrientationTask,
+    PointTask,
+    PostureTask,
+    Prescribed,
+    Recursion,
+    Task,
+    TaskSpaceController,
+    TaskStack,
+)
+from pliant.envs.description import RobotDescription, describe
+from pliant.errors import ConfigurationError, unknown_name
+
+TASKS: Final[Mapping[str, type[Task]]] = {
+    "point": PointTask,
+    "orientation": OrientationTask,
+    "pose": FrameTask,
+    "centre_of_mass": CentreOfMassTask,
+    "momentum": MomentumTask,
+    "posture": PostureTask,
+}
+CONSTRAINTS: Final = {"weld": Constraint, "contact": Contact, "prescribed": Prescribed}
+_OF_CONTROLLER: Final = ("target", "path", "follow", "sense")
+"""Entries of a task that are the controller's."""
+_TORQUE: Final = "torque"
+
+
+def mechanics(robot: Any) -> Mechanics:
+    """Return the mechanics of a robot by a model of its own, from its description (see `describe`)."""
+    found = describe(robot)
+    model = compile_model(found.model.spec)
+    return Mechanics(model, found.model.joints, found.model.base)
+
+
+def task_space(
+    robot: Any,
+    tasks: Mapping[str, Mapping[str, Any]],
+    constraints: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    solver: Any = Recursion,
+    limits: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> TaskSpaceController:
+    """Return a controller of a robot's tasks.
+
+    Args:
+        robot: see `describe`. Its joints that are commanded torques do the tasks.
+        tasks: by name: `{task: point, frame: tip, target: [0.4, 0.1, 1.0], level: 1}`; which ones there are, `TASKS`;
+            entries are those of the task, and `target`, `path`, `follow` and `sense` of `TaskSpaceController`.
+            Frames are end effectors, sites or bodies.
+        constraints: what holds the robot, by name: `{constraint: contact, frame: left_sole, size: [0.13, 0.06]}`;
+            which ones there are, `CONSTRAINTS`.
+        solver: makes the solver of a problem, see `TaskStack`.
+        limits: of `JointLimits`; `speed: true` stands for the model's numeric `speed_limits`. None: no limits.
+        settings: of `TaskSpaceController`.
+
+    Raises:
+        UnknownNameError: no such task, constraint, frame, joint or entry.
+        ConfigurationError: an entry is missing; no joint of the robot is commanded a torque.
+    """
+    found = describe(robot)
+    model = mechanics(found)
+    info = found.simulated().info
+    actuated = [c.owner for c in info.command if c.quantity == _TORQUE]
+    if not actuated:
+        raise ConfigurationError(
+            f"robot {info.name!r} is commanded no torques, but {', '.join(info.command_names)}: task-space control "
+            "cannot move it. Arms of ours take torques with robot.model.mode=torque."
+        )
+    torque = [(c.low, c.high) for c in info.command if c.quantity == _TORQUE]
+    of_tasks = {name: _made(name, entry, TASKS, "task", model, found) for name, entry in tasks.items()}
+    stack = TaskStack(
+        model,
+        of_tasks,
+        {
+            name: _made(name, entry, CONSTRAINTS, "constraint", model, found)
+            for name, entry in (constraints or {}).items()
+        },
+        actuated=actuated,
+        torque=torque,
+        limits=_limits(model, limits, actuated),
+        solver=solver,
+    )
+    given: dict[str, Any] = {
+        f"{what}s" if what in ("target", "path") else what: {
+            name: entry[what] for name, entry in tasks.items() if entry.get(what) is not None
+        }
+        for what in _OF_CONTROLLER
+    }
+    return TaskSpaceController(stack, **given, **settings)
+
+
+def _made(
+    name: str, entry: Any, kinds: Mapping[str, type[Any]], what: str, model: Mechanics, robot: RobotDescription
+) -> Any:
+    """A task or a constraint from its entry."""
+    if not isinstance(entry, Mapping) or what not in entry:
+        raise ConfigurationError(
+            f"{what} {name!r} is {entry!r}; {{{what}: {next(iter(kinds))}, …}} with one of {', '.join(kinds)} is needed."
+        )
+    kind = kinds.get(str(entry[what]))
+    if kind is None:
+        raise unknown_name(what, str(entry[what]), kinds, f"entry {name!r}")
+    given = {key: value for key, value in entry.items() if key != what and key not in _OF_CONTROLLER}
+    takes = _parameters(kind)
+    for key in given:
+        if key not in takes or key == "mechanics":
+            raise unknown_name("entry", key, [*(k for k in takes if k != "mechanics"), *_OF_CONTROLLER], f"{what} {name!r}")
+    for key in ("frame", "relative_to"):
+        if key in given:
+            given[key] = robot.model.end_effectors.get(given[key], given[key])
+    if "mechanics" in takes:
+        given["mechanics"] = model
+    try:
+        return kind(**given)
+    except TypeError as error:
+        raise ConfigurationError(f"{what} {name!r}: {error}.") from error
+
+
+def _parameters(kind: type[Any]) -> list[str]:
+    """What can be said of a task: of its own, and of the one that it is a kind of."""
+    found: dict[str, None] = {}
+    for one in kind.__mro__:
+        if one is Task:
+            break
+        parameters = inspect.signature(one).parameters
+        found.update(dict.fromkeys(k for k in parameters if k != "settings"))
+        if "settings" not in parameters:
+            break
+    return list(found)
+
+
+def _limits(model: Mechanics, given: Mapping[str, Any] | None, actuated: Sequence[str]) -> JointLimits | None:
+    if given is None:
+        return None
+    settings = dict(given)
+    if settings.get("speed") is True:
+        settings["speed"] = _speeds(model, actuated)
+    elif settings.get("speed") is False:
+        settings["speed"] = None
+    return JointLimits(model, **settings)
+
+
+def _speeds(model: Mechanics, actuated: Sequence[str]) -> Array:
+    """Of all joints, (joints,): of those that are driven by the model's numeric, of others infinite."""
+    names = [model.model.numeric(k).name for k in range(model.model.nnumeric)]
+    if "speed_limits" not in names or len(model.model.numeric("speed_limits").data) != len(actuated):
+        raise ConfigurationError(
+            f"the model does not say how fast its {len(actuated)} driven joints may be: give limits.speed, or the model a "
+            "numeric 'speed_limits'."
+        )
+    found = np.full(len(model.joints), math.inf)
+    found[[model.joints.index(name) for name in actuated]] = model.model.numeric("speed_limits").data
+    return found
