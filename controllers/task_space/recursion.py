@@ -11,7 +11,7 @@ from pliant.actuators.mujoco_calls import long, numbers, record, table
 from pliant.controllers.checks import Array, positive
 from pliant.controllers.task_space.problem import Problem, Solution, Status
 
-_DEFICIENT: Final = 1e-11
+_DEFICIENT: Final = 1e-13
 """Eigenvalue of A, of the largest, that counts as zero."""
 _FREE: Final = 1e-10
 """The same of what constraints hold."""
