@@ -21,6 +21,8 @@ Of ours, of a user's and of a scene it says what stands around::
 
     surroundings:
       wall: {box: [1, 0.1, 0.5], position: [0, 0.6, 0.25], friction: 0.3, stiffness: 5.0e+4}
+    targets:
+      foot: [0.1, 0.0, 0.3]      # read as foot_target/position_x and so on, and dragged in a viewer
 """
 
 import inspect
@@ -35,6 +37,7 @@ from pliant.envs.models.own_robot import own_robot
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.models.several import Placed
 from pliant.envs.models.surroundings import with_surroundings
+from pliant.envs.models.targets import with_targets
 from pliant.envs.simulation.signals import Sensing
 from pliant.envs.simulation.simulated_robot import SimulatedRobot
 from pliant.errors import ConfigurationError, FileFormatError, PliantError, check_bounds, unknown_name
@@ -51,7 +54,7 @@ _SIMULATION = tuple(
     for name, parameter in inspect.signature(SimulatedRobot).parameters.items()
     if parameter.kind is parameter.KEYWORD_ONLY
 )
-_COMMON = ("model", "folder", "period", "surroundings", "simulation", "machine", "limits")
+_COMMON = ("model", "folder", "period", "surroundings", "targets", "simulation", "machine", "limits")
 _LIMITS = ("speed", "acceleration", "step", "walk_speed")
 
 
@@ -226,7 +229,7 @@ def _from_settings(settings: Mapping[str, Any]) -> RobotDescription:
         raise ConfigurationError(
             f"the robot's model is a {type(model).__name__}; a file, or what builds a RobotModel, is needed."
         )
-    model = with_surroundings(model, given.get("surroundings"))
+    model = with_targets(with_surroundings(model, given.get("surroundings")), given.get("targets"))
     period = check_bounds("robot: period", given.get("period", 0.01), 1e-5, 10.0, "s")
     simulation = given.get("simulation", {})
     if not isinstance(simulation, Mapping):

@@ -6,28 +6,20 @@ reads up. The tool's centre point is the site `tcp`, read as `tip`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from fnmatch import fnmatchcase
-from math import pi
-from typing import Any, Final
+from dataclasses import dataclass, fields
+from typing import Any
 
 import mujoco
 import numpy as np
 
 from pliant.actuators import CompliantJoint, add_compliant_joint
-from pliant.controllers.checks import finite_array, number_array
-from pliant.envs.models.own_robot import joint_description
+from pliant.controllers.checks import finite_array
+from pliant.envs.models.choices import changed_view, for_each, joint_drives
 from pliant.envs.models.robot_model import RobotModel, Start
 from pliant.envs.models.scene import View, add_scene, new_spec
 from pliant.envs.models.tools import FLANGE, TCP, Load, Tool, add_tool, read_payload, read_tool
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.arm_data import Link
-
-MODES: Final = ("position", "torque")
-_FULL_TORQUE_AT = 0.005
-"""Error at which a position loop gives the whole torque of its joint, rad."""
-_DRIVES = ("law", "servo", "drive", "mode")
-"""Entries that say what a joint is driven by, rather than change what it is driven by anyway."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +133,11 @@ def build_arm(design: ArmDesign, settings: ArmSettings) -> RobotModel:
         ConfigurationError: soft joints whose weight the drives are to carry, or what does not go together.
     """
     name, count = design.name, len(design.links)
-    if settings.mode not in MODES:
-        raise unknown_name("mode of an arm", settings.mode, MODES, name)
     tool, payload = read_tool(settings.tool), read_payload(settings.payload)
     published = [link.torque for link in design.links]
-    torques = published if settings.torque is None else _each("torque", settings.torque, count, "N·m", 1e5)
-    drives = _drives(design, settings, torques)
+    torques = published if settings.torque is None else for_each("torque", settings.torque, count, "N·m", 1e5)
+    ranges = {link.joint: link.range for link in design.links}
+    drives = joint_drives(name, ranges, torques, settings.mode, settings.joints)
     compensated = _compensation(design, drives, settings.gravity_compensation)
     begin = finite_array(f"{name}: start", design.home if settings.start is None else settings.start, (count,))
     own = np.zeros(6) if tool.shape is None else tool.shape.point
@@ -154,14 +145,14 @@ def build_arm(design: ArmDesign, settings: ArmSettings) -> RobotModel:
     spec = new_spec(name, settings.timestep, settings.integrator, settings.gravity)
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC  # with pyramids a contact is stiffer by 2/μ²
     flange = _add_chain(spec, design.links, torques)
-    damping = _each("damping", settings.damping, count, "N·m·s/rad")
-    friction = _each("friction", settings.friction, count, "N·m")
-    armature = _each("armature", settings.armature, count, "kg·m²")
+    damping = for_each("damping", settings.damping, count, "N·m·s/rad")
+    friction = for_each("friction", settings.friction, count, "N·m")
+    armature = for_each("armature", settings.armature, count, "kg·m²")
     for joint, viscous, dry, inertia in zip(spec.joints, damping, friction, armature, strict=True):
         joint.damping[0], joint.frictionloss, joint.armature = viscous, dry, inertia
     add_tool(spec, flange, tool, payload, point, design.flange)
     design.add_looks(spec)
-    add_scene(spec, _view(design, settings.view))
+    add_scene(spec, changed_view(name, design.view, settings.view))
     spec.visual.map.shadowclip = 2.5
     height = design.pedestal if settings.pedestal is None else settings.pedestal
     check_bounds(f"{name}: pedestal", height, 0.0, 5.0, "m")
@@ -184,58 +175,6 @@ def build_arm(design: ArmDesign, settings: ArmSettings) -> RobotModel:
         signals=("wrist", "tip"),
         start=Start(joints=dict(zip(design.joints, begin.tolist(), strict=True))),
     )
-
-
-def _view(design: ArmDesign, given: Mapping[str, Any] | None) -> View:
-    """The arm's view, changed by what is given."""
-    if given is None:
-        return design.view
-    if not isinstance(given, Mapping):
-        raise ConfigurationError(f"{design.name}: view is {given!r}; a mapping such as {{radius: 1.0}} is needed.")
-    bounds = {"radius": (0.01, 100.0), "elevation": (-90.0, 90.0), "azimuth": (-360.0, 360.0)}
-    changes: dict[str, Any] = {}
-    for name, value in given.items():
-        what = f"{design.name}: view: {name}"
-        if name == "centre":
-            changes[name] = tuple(finite_array(what, value, (3,)).tolist())
-        elif name in bounds:
-            changes[name] = check_bounds(what, value, *bounds[name])
-        else:
-            raise unknown_name("entry", name, ("centre", *bounds), f"{design.name}: view")
-    return replace(design.view, **changes)
-
-
-def _each(what: str, value: float | Sequence[float], count: int, unit: str, most: float = 1e3) -> list[float]:
-    """One number for each joint, from one for all or one each."""
-    values = number_array(what, value)
-    each = np.full(count, values) if values.ndim == 0 else finite_array(what, values, (count,))
-    return [check_bounds(what, number, 0.0, most, unit) for number in each.tolist()]
-
-
-def _drives(design: ArmDesign, settings: ArmSettings, torques: Sequence[float]) -> tuple[CompliantJoint, ...]:
-    """What drives each joint: by the arm's mode, changed or replaced by what is given."""
-    given = settings.joints or {}
-    for pattern in given:
-        if not any(fnmatchcase(name, pattern) for name in design.joints):
-            raise unknown_name("joint", pattern, design.joints, design.name)
-    drives = []
-    for link, limit in zip(design.links, torques, strict=True):
-        own: dict[str, Any] = {"mode": 0, "torque_limit": limit}
-        if settings.mode == "position":
-            own = {"drive": "position_loop", "kp": limit / _FULL_TORQUE_AT, "torque_limit": limit}
-        entries = [entry for pattern, entry in given.items() if fnmatchcase(link.joint, pattern)]
-        entry = entries[-1] if entries else {}
-        if isinstance(entry, CompliantJoint):
-            drives.append(entry)
-            continue
-        if not isinstance(entry, Mapping):
-            raise ConfigurationError(
-                f"{design.name}: joint {link.joint!r} is {entry!r}; a mapping or a joint is needed."
-            )
-        if any(key in entry for key in _DRIVES):
-            own = {"torque_limit": limit} if "servo" not in entry else {}
-        drives.append(joint_description(link.joint, {**own, **entry}, link.range or (-2 * pi, 2 * pi)))
-    return tuple(drives)
 
 
 def _compensation(design: ArmDesign, drives: Sequence[CompliantJoint], wanted: bool | None) -> bool:

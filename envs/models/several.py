@@ -104,6 +104,7 @@ def _joined(whole: RobotModel, prefix: str, robot: RobotModel, pose: Array) -> R
         end_effectors={**whole.end_effectors, **named(robot.end_effectors)},
         bodies={**whole.bodies, **named(robot.floating)},
         force_torque={**whole.force_torque, **named(robot.force_torque)},
+        targets={**whole.targets, **named(robot.targets)},
         signals=(*whole.signals, *(prefix + signal for signal in robot.signals)),
         ranges={**whole.ranges, **{prefix + column: bounds for column, bounds in robot.ranges.items()}},
         start=replace(

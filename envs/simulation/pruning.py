@@ -28,7 +28,7 @@ def contact_possible(model: mujoco.MjModel) -> bool:
     A geom of a chain of hinges stays in a ball about the chain's first joint, as wide as all links stretched out.
     It touches nothing if every geom it could collide with stands still outside that ball.
     """
-    if model.nflex or model.npair or model.nmocap:
+    if model.nflex or model.npair or _mocap_touches(model):
         return True
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
@@ -42,6 +42,12 @@ def contact_possible(model: mujoco.MjModel) -> bool:
             if j in moving or not _clear(model, data, j, origin[body], ball):
                 return True
     return False
+
+
+def _mocap_touches(model: mujoco.MjModel) -> bool:
+    """Whether something that anyone may put anywhere could touch."""
+    placed = model.body_mocapid[model.body_rootid[model.geom_bodyid]] >= 0
+    return bool((placed & ((model.geom_contype | model.geom_conaffinity) != 0)).any())
 
 
 def _reaches(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:

@@ -140,6 +140,8 @@ _FRAME: Final = tuple(
     )
 )
 """What is read of an end effector, in the world's frame."""
+_POSE: Final = _FRAME[:2]
+"""What is read of a target, likewise."""
 _WRENCH: Final = (int(mujoco.mjtSensor.mjSENS_FORCE), int(mujoco.mjtSensor.mjSENS_TORQUE))
 _JOINT_SENSORS: Final = {
     "position": mujoco.mjtSensor.mjSENS_JOINTPOS,
@@ -174,14 +176,19 @@ def offers(model: RobotModel) -> list[Offer]:
         for k, (quantity, unit, _, _) in enumerate(_FREE):
             limit = 1.0 if unit == "1" else math.inf
             found.append(Offer(name, Channel(f"{name}/{quantity}", unit, -limit, limit), "", k))
-    for names, kinds in ((model.end_effectors, _FRAME), (model.force_torque, _WRENCH)):
-        for name in names:
+    for sites, kinds in _sites(model):
+        for name in sites:
             for kind in kinds:
                 found += _of_sensor(name, f"{_OURS}{name}/{_KINDS[kind].quantity}", kind)
     for sensor in model.spec.sensors:
         if sensor.name and not sensor.name.startswith(_OURS):
             found += _of_sensor(sensor.name, sensor.name, int(sensor.type), _size(sensor))
     return found
+
+
+def _sites(model: RobotModel) -> tuple[tuple[Mapping[str, str], tuple[int, ...]], ...]:
+    """What has sites of its own, by name, and the sensors at them."""
+    return (model.end_effectors, _FRAME), (model.force_torque, _WRENCH), (model.targets, _POSE)
 
 
 def _of_sensor(group: str, sensor: str, type_: int, size: int = 0) -> list[Offer]:
@@ -231,7 +238,7 @@ def check_names(model: RobotModel) -> None:
     """
     spec, where = model.spec, f"the model of robot {model.name!r}"
     sites = [site.name for site in spec.sites]
-    for site in (*model.end_effectors.values(), *model.force_torque.values()):
+    for site in (site for places, _ in _sites(model) for site in places.values()):
         if site not in sites:
             raise unknown_name("site", site, [name for name in sites if name], where)
     joints = {joint.name: joint for joint in spec.joints}
@@ -247,7 +254,7 @@ def check_names(model: RobotModel) -> None:
             raise unknown_name("body", body, [name for name in bodies if name], where)
         if free not in [int(joint.type) for joint in bodies[body].joints]:
             raise ConfigurationError(f"body {body!r}, {name!r} of robot {model.name!r}, has no free joint.")
-    groups = [BASE, *model.bodies, *model.end_effectors, *model.force_torque]
+    groups = [BASE, *model.bodies, *(name for places, _ in _sites(model) for name in places)]
     groups += [sensor.name for sensor in spec.sensors if sensor.name]
     for name in groups:
         if groups.count(name) > 1 or name in model.joints:
@@ -275,7 +282,7 @@ def add_sensors(
     """
     wanted = {offer.sensor for offer in chosen}
     site = mujoco.mjtObj.mjOBJ_SITE
-    for sites, kinds in ((model.end_effectors, _FRAME), (model.force_torque, _WRENCH)):
+    for sites, kinds in _sites(model):
         for name, place in sites.items():
             for kind in kinds:
                 sensor = f"{_OURS}{name}/{_KINDS[kind].quantity}"

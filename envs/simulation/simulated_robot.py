@@ -17,6 +17,7 @@ from pliant.controllers.checks import finite_array
 from pliant.envs.models.robot_model import RobotModel, as_pose
 from pliant.envs.randomisation.randomisation import Randomisation
 from pliant.envs.randomisation.randomised_robot import Conditions, Values
+from pliant.envs.selection import select
 from pliant.envs.simulation.compiled_robot import compile_robot, recalled
 from pliant.envs.simulation.readings import Sensors, deliver, diverged, give
 from pliant.envs.simulation.resting import put_at_rest
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
+_MOST_NOISE = 1e6
 _LARGEST = float(np.finfo(np.float64).max)
 
 Measurement = tuple[float, Array, Array]
@@ -140,7 +142,8 @@ class SimulatedRobot(Robot):
         conditions = Conditions(command_delay, sensor_delay, position_noise, velocity_noise, torque_noise)
         self.compiled = compile_robot(model, period, conditions, randomisation, backend, signals, sensing)
         """What is fixed about it."""
-        self._end_effectors = dict(model.end_effectors)
+        self._end_effectors, self._target_sites = dict(model.end_effectors), dict(model.targets)
+        self._changed_noise: dict[int, float] = {}
         self._info, self._model, self._controls = self.compiled.info, self.compiled.model, self.compiled.controls
         self._low, self._high, self._rest = self._info.low, self._info.high, self._info.rest
         self._seed = seed
@@ -166,6 +169,11 @@ class SimulatedRobot(Robot):
     def data(self) -> mujoco.MjData:
         """The simulation itself, for viewers. What MuJoCo derives from its state lags by one physics step."""
         return self._data
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Names of the targets in the scene, see `move_target`."""
+        return tuple(self._target_sites)
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -317,6 +325,43 @@ class SimulatedRobot(Robot):
             raise unknown_name("joint", joint, self._info.joints, f"robot {self._info.name!r}")
         value = check_bounds(f"external torque on joint {joint!r}", torque, -_LARGEST, _LARGEST, "N·m")
         self._data.qfrc_applied[self._model.joint(joint).dofadr[0]] = value
+
+    def move_target(self, name: str, pose: ArrayLike) -> None:
+        """Put a target of the scene somewhere, where it stays until it is moved or the robot is reset.
+
+        What is read of it follows in the next period.
+
+        Args:
+            name: of the target, one of `targets`.
+            pose: position, (3,), or both, (7,), as `as_pose`, in the world.
+
+        Raises:
+            UnknownNameError: no such target.
+            ShapeError, OutOfBoundsError: no pose.
+        """
+        if name not in self.targets:
+            raise unknown_name("target", name, self.targets, f"robot {self._info.name!r}")
+        there = as_pose(f"robot {self._info.name!r}: {name}", pose)
+        mocap = int(self._model.body_mocapid[self._model.site(self._target_sites[name]).bodyid[0]])
+        self._data.mocap_pos[mocap] = there[:3]
+        if np.size(pose) == 7:
+            self._data.mocap_quat[mocap] = there[3:]
+
+    def set_noise(self, signals: str, deviation: float) -> None:
+        """Change the noise on what is read, also while the robot runs: from the next period on, over all resets.
+
+        Args:
+            signals: name or glob, as in `sensing`: `*/position`, `tip/position_*`.
+            deviation: standard deviation, in the signals' unit.
+
+        Raises:
+            UnknownNameError: no such signal.
+            OutOfBoundsError: a deviation that is negative or not finite.
+        """
+        value = check_bounds(f"noise of {signals!r}", deviation, 0.0, _MOST_NOISE)
+        chosen = select(signals, self._info.signals, "signal", f"robot {self._info.name!r}")
+        self._changed_noise |= dict.fromkeys(chosen, value)
+        self._change_noise()
 
     def rollout(
         self,
@@ -476,7 +521,14 @@ class SimulatedRobot(Robot):
         self._lag = round(conditions.sensor_delay / self._info.period)
         self._deviations = self.compiled.readings.deviations(*conditions[2:])
         self._noisy = self.compiled.randomised.noisy or self.compiled.readings.noisy
+        self._change_noise()
         self._measured: deque[Measurement] = deque(maxlen=self._lag + 1)
+
+    def _change_noise(self) -> None:
+        """Let the noise be what `set_noise` has made it."""
+        for signal, deviation in self._changed_noise.items():
+            self._deviations[signal] = deviation
+        self._noisy = self._noisy or any(self._changed_noise.values())
 
     def _check_connected(self) -> None:
         if not self._connected:

@@ -210,7 +210,7 @@ def test_the_cameras_look_where_they_are_told(at_pose):
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
-        ({"mode": "velocity"}, UnknownNameError, "unknown mode of an arm 'velocity' in smartsix"),
+        ({"mode": "velocity"}, UnknownNameError, "unknown mode 'velocity' in smartsix"),
         ({"meshes": "folder"}, UnknownNameError, "unknown setting 'meshes' in smartsix"),
         ({"joints": {"elbow": {"kp": 1.0}}}, UnknownNameError, "unknown joint 'elbow'"),
         ({"start": [0, 0, 0]}, ShapeError, "smartsix: start has shape"),

@@ -356,7 +356,7 @@ def test_two_arms_stand_in_one_scene():
     ("options", "error", "says"),
     [
         ({"arm": "ur11"}, UnknownNameError, "unknown arm of Universal Robots 'ur11'"),
-        ({"mode": "velocity"}, UnknownNameError, "unknown mode of an arm 'velocity' in ur10e"),
+        ({"mode": "velocity"}, UnknownNameError, "unknown mode 'velocity' in ur10e"),
         ({"joints": {"elbo": {"kp": 1.0}}}, UnknownNameError, "Did you mean 'elbow'"),
         ({"joints": {"elbow": {"stiffness": 1.0}}}, UnknownNameError, "unknown entry 'stiffness'"),
         ({"joints": {"elbow": "soft"}}, ConfigurationError, "joint 'elbow' is 'soft'"),
