@@ -1,0 +1,39 @@
+"""Strict levels of tasks, each the least squares of its own."""
+
+import numpy as np
+
+from pliant.controllers.task_space.least_squares import LevelledSolver
+from pliant.controllers.task_space.problem import Problem
+
+
+class HierarchicalQP(LevelledSolver):
+    """Minimises one level of tasks after the other under torque, acceleration and cone bounds.
+
+    A level takes only what all higher ones leave free: it changes none of their residuals, not even where they
+    cannot be fulfilled. It is slower than `WeightedQP`, one QP a level whose bounds bind, but needs no weights.
+    What is done when there is no solution is in `Status`.
+
+    Source: Kanoun, Lamiraux and Wieber 2011, "Kinematic control of redundant manipulators: generalizing the
+    task-priority framework to inequality tasks"; Escande, Mansard and Wieber 2014, "Hierarchical quadratic
+    programming".
+
+    Args:
+        problem: whose sizes are served.
+        regularisation: of u̇, beside 1 for the tasks in every level: what the tasks leave free is as small as can be.
+        force_regularisation: of λ, likewise.
+        mass_weighted: whether |u̇|² is u̇ᵀ·M·u̇.
+
+    Raises:
+        MissingExtraError: daqp is not installed.
+        OutOfBoundsError: a regularisation is not a finite number above 0.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        regularisation: float = 1e-10,
+        force_regularisation: float = 1e-14,
+        mass_weighted: bool = False,
+    ) -> None:
+        scale = np.ones(problem.levels[-1])
+        super().__init__(problem, problem.levels, scale, regularisation, force_regularisation, mass_weighted)

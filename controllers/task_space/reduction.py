@@ -1,0 +1,542 @@
+"""Least squares over what the equalities of a problem leave free; plain functions over arrays, to be compiled.
+
+All motions that the equalities of an instant allow are x = x₀ + B·z, with x = (u̇, λ). The columns of B are
+orthonormal, and x₀ is orthogonal to them, in the norm in which solutions are kept small,
+
+    |x|² = u̇ᵀ·W·u̇ + (r·λ)ᵀ·(r·λ),  W = 1 or M
+
+so that |x₀ + B·z|² = |x₀|² + |z|² as long as z is measured from `offset` = Bᵀ·x₀ in that norm. Both come from
+Householder reflections with pivoting of the equalities' rows, so that rows that repeat others are left out.
+
+Source: Golub and Van Loan, "Matrix Computations", sections 5.2 (QR, compact WY form), 5.4 (pivoting), 6.2
+(constrained least squares).
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.controllers.checks import Array
+
+RANK = 1e-10
+"""A direction of tasks whose row is shorter than this beside the longest one is none."""
+CONSTRAINT_RANK = 1e-6
+"""Likewise of equalities: a straight knee bears its load whichever way it is about to bend."""
+INFINITE = 1e30
+"""A bound from here on is none."""
+FEASIBLE = 1e-9
+"""By how much a bound may be passed, rad/s², N·m or N."""
+PASSED = 1e-6
+"""From where on a limit or a constraint counts as not kept, relative to 1 + |limit|."""
+NEAR = 1e-7
+"""How near to a bound counts as at it, relative to 1 + |bound|."""
+SATISFIED, VIOLATED, INEXACT, NOT_FINITE = 0, 1, 2, 3
+
+
+def eliminate(
+    actuated: NDArray[np.int64],
+    passive: NDArray[np.int64],
+    inertia: Array,
+    bias: Array,
+    constraint: Array,
+    wanted: Array,
+    held: bool,
+    mass_weighted: bool,
+    ratio: float,
+) -> tuple[Array, Array, Array, float]:
+    """Solve the rows of the robot that no drive moves and, if `held`, the constraints.
+
+    Args:
+        actuated, inertia, bias, constraint, wanted: see `Problem`.
+        passive: degrees of freedom that no drive moves.
+        held: whether the constraints are equalities.
+        mass_weighted: whether W is M.
+        ratio: r.
+
+    Returns:
+        x₀, (nv + constraints,); B, (nv + constraints, free); the map from x to τ − h, (drives, nv + constraints);
+        and what is left of a row that no motion fulfils, NaN where
+        something is not finite.
+    """
+    nv, forces = len(bias), len(wanted)
+    rows = forces if held else 0
+    width = nv + forces
+    root = _cholesky(inertia) if mass_weighted else np.eye(nv)
+    equalities, right = np.zeros((rows + len(passive), width)), np.zeros(rows + len(passive))
+    if rows:
+        equalities[:rows, :nv] = constraint
+    if mass_weighted:
+        _divide_rows(equalities[:rows, :nv], root)
+    right[:rows] = wanted[:rows]
+    for k in range(len(passive)):
+        i, row = passive[k], equalities[rows + k]
+        row[:nv] = root[i] if mass_weighted else inertia[i]
+        for j in range(forces):
+            row[nv + j] = -constraint[j, i] / ratio
+        size = math.sqrt(np.sum(row * row))
+        row /= size
+        right[rows + k] = -bias[i] / size
+    total = np.sum(equalities) + np.sum(right)
+    start, basis, misfit = _solutions(equalities, right, CONSTRAINT_RANK)
+    misfit += 0.0 * total  # NaN if anything is
+    free = basis.shape[1]
+    if mass_weighted:  # back from Rᵀ·u̇ to u̇, M = R·Rᵀ
+        both = np.empty((free + 1, nv))
+        both[:free], both[free] = basis[:nv].T, start[:nv]
+        _divide_rows_back(both, root)
+        basis[:nv], start[:nv] = both[:free].T, both[free]
+    basis[nv:] /= ratio
+    start[nv:] /= ratio
+    drive = np.empty((len(actuated), width))
+    for k in range(len(actuated)):
+        i = actuated[k]
+        drive[k, :nv] = inertia[i]
+        for j in range(forces):
+            drive[k, nv + j] = -constraint[j, i]
+    return start, basis, drive, misfit
+
+
+def limits(
+    actuated: NDArray[np.int64],
+    bias: Array,
+    torque_low: Array,
+    torque_high: Array,
+    acceleration_low: Array,
+    acceleration_high: Array,
+    cone_low: Array,
+    cone_high: Array,
+) -> tuple[Array, Array, bool]:
+    """Return the lower and the upper bounds of (τ − h, u̇, C·λ), none infinite, and whether they can be used.
+
+    They cannot where one is NaN or a lower one is above its upper one.
+    """
+    drives, nv, cones = len(actuated), len(bias), len(cone_low)
+    low, high = np.empty(drives + nv + cones), np.empty(drives + nv + cones)
+    for k in range(drives):
+        low[k], high[k] = torque_low[k] - bias[actuated[k]], torque_high[k] - bias[actuated[k]]
+    low[drives : drives + nv], high[drives : drives + nv] = acceleration_low, acceleration_high
+    low[drives + nv :], high[drives + nv :] = cone_low, cone_high
+    fit = True
+    for k in range(len(low)):
+        fit = fit and low[k] <= high[k]
+        low[k], high[k] = max(low[k], -INFINITE), min(high[k], INFINITE)
+    return low, high, fit
+
+
+def optimum(
+    jacobian: Array,
+    force_map: Array,
+    wanted: Array,
+    weight: Array,
+    scale: Array,
+    damping: float,
+    force_damping: float,
+    uneven: float,
+    start: Array,
+    basis: Array,
+    offset: Array,
+    drive: Array,
+    cone: Array,
+    low: Array,
+    high: Array,
+) -> tuple[int, Array, Array, Array, Array, Array, Array, Array, Array]:
+    """Return the optimum of a level without its bounds, and what it takes to find the one within them.
+
+    With A·z − r for the level's rows and force_damping·λ it minimises |A·z − r|² + damping²·|z + offset|².
+
+    Args:
+        jacobian, force_map, wanted, weight: rows of the level, see `Problem`.
+        scale: that multiplies them besides, (rows,).
+        damping: above 0.
+        force_damping: of λ, from 0 on.
+        uneven: ratio of the weakest to the strongest direction of R below which bounds are searched with a damping
+            that makes it this ratio.
+        start, basis, drive: see `eliminate`.
+        offset: of z, (free,).
+        cone: C, (cone_rows, constraints).
+        low, high: see `limits`.
+
+    Returns:
+        `SATISFIED`, `VIOLATED`, `INEXACT` or `NOT_FINITE`; A and r; z, (free,), and x, (nv + constraints,); R, (free,
+        free): a step R⁻¹·y from z costs |y|²; and, if a bound is violated, how what is bounded follows from y,
+        (bounds, free), and how far it may go down and up, (bounds,) each. `INEXACT` is a violation where R, z and x
+        are those of a stronger damping: see `pull`.
+    """
+    tasks, missing = _reduced(jacobian, force_map, wanted, weight, scale, force_damping, start, basis)
+    free = len(offset)
+    step, root = _damped(tasks, missing, damping, offset)
+    found, at = _reached(drive, cone, start, basis, step)
+    status = _state(at, low, high)
+    if status != VIOLATED:
+        return status, tasks, missing, step, found, root, tasks, at, at
+    least, most = math.inf, 0.0
+    for k in range(free):
+        least, most = min(least, abs(root[k, k])), max(most, abs(root[k, k]))
+    if least < uneven * most:
+        status = INEXACT
+        step, root = _damped(tasks, missing, uneven * most, offset)
+        found, at = _reached(drive, cone, start, basis, step)
+    rows = bound_rows(drive, cone, basis)
+    down, up = gaps(rows, at, low, high)
+    for row in rows:
+        for k in range(free):
+            row[k] /= root[k, k]
+            for j in range(k + 1, free):
+                row[j] -= row[k] * root[k, j]
+    return status, tasks, missing, step, found, root, rows, down, up
+
+
+def pull(tasks: Array, missing: Array, step: Array, root: Array) -> Array:
+    """Return y of the step from z that minimises |A·z − r|² + damping²·|step|², R being of that damping.
+
+    Repeated from where it leads within the bounds, it comes to the least |A·z − r|² there is.
+
+    Source: Rockafellar 1976, "Monotone operators and the proximal point algorithm".
+    """
+    slope = np.dot(missing - np.dot(tasks, step), tasks)
+    for k in range(len(step)):
+        slope[k] /= root[k, k]
+        for j in range(k + 1, len(step)):
+            slope[j] -= slope[k] * root[k, j]
+    return slope
+
+
+def bounded_values(drive: Array, cone: Array, found: Array) -> Array:
+    """Return (τ − h, u̇, C·λ) at x, (bounds,)."""
+    drives, nv = len(drive), drive.shape[1] - cone.shape[1]
+    values = np.empty(drives + nv + len(cone))
+    if drives:
+        values[:drives] = np.dot(drive, found)
+    values[drives : drives + nv] = found[:nv]
+    if len(cone):
+        values[drives + nv :] = np.dot(cone, found[nv:])
+    return values
+
+
+def bound_rows(drive: Array, cone: Array, basis: Array) -> Array:
+    """Return how (τ − h, u̇, C·λ) follow from z, (bounds, free): exactly 0 in rows that do not."""
+    drives, width = drive.shape
+    nv, cones = width - cone.shape[1], len(cone)
+    rows = np.empty((drives + nv + cones, basis.shape[1]))
+    if drives:
+        rows[:drives] = np.dot(drive, basis)
+    rows[drives : drives + nv] = basis[:nv]
+    if cones:
+        rows[drives + nv :] = np.dot(cone, np.ascontiguousarray(basis[nv:]))
+    for k in range(len(rows)):
+        whole = 1.0
+        if k < drives:
+            whole = _product(drive[k], drive[k], 0)
+        elif k >= drives + nv:
+            whole = _product(cone[k - drives - nv], cone[k - drives - nv], 0)
+        if _product(rows[k], rows[k], 0) <= RANK**2 * whole:
+            rows[k] = 0.0
+    return rows
+
+
+def gaps(rows: Array, at: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """Return how far what is bounded may go down and up, without end where it cannot go but is well where it is."""
+    down, up = low - at, high - at
+    for k in range(len(rows)):
+        room = FEASIBLE * (1.0 + abs(at[k]))
+        if down[k] <= room and up[k] >= -room and not np.any(rows[k] != 0.0):
+            down[k], up[k] = -INFINITE, INFINITE
+    return down, up
+
+
+def go(further: Array, root: Array, basis: Array, step: Array, found: Array) -> None:
+    """Add the step R⁻¹·y to z and to x, y = `further`."""
+    free = len(step)
+    back = further.copy()
+    for i in range(free - 1, -1, -1):
+        for j in range(i + 1, free):
+            back[i] -= root[i, j] * back[j]
+        back[i] /= root[i, i]
+    step += back
+    found += np.dot(basis, back)
+
+
+def narrow(
+    tasks: Array, held: Array, root: Array, basis: Array, offset: Array, step: Array
+) -> tuple[Array, Array]:
+    """Return B and the offset of the motions that leave what a level has reached by z = `step`.
+
+    Args:
+        tasks: A of the level's own rows, (rows, free).
+        held: rows of bounds without which the level would reach more, as they follow from y, (any, free).
+        root: R, (free, free).
+        basis, offset: of the level.
+        step: z.
+    """
+    count = len(tasks)
+    rows = np.empty((count + len(held), len(step)))
+    rows[:count] = tasks
+    if len(held):
+        rows[count:] = np.dot(held, root)
+    for row in rows:
+        size = math.sqrt(_product(row, row, 0))
+        if size > 0.0:
+            row /= size
+    _, kept, _ = _solutions(rows, np.zeros(len(rows)), RANK)
+    if kept.shape[1] == 0:
+        return np.zeros((len(basis), 0)), np.zeros(0)
+    return np.dot(basis, kept), np.dot(np.ascontiguousarray(kept.T), offset + step)
+
+
+def report(
+    found: Array,
+    actuated: NDArray[np.int64],
+    bias: Array,
+    constraint: Array,
+    constraint_wanted: Array,
+    drive: Array,
+    jacobian: Array,
+    force_map: Array,
+    wanted: Array,
+    cone: Array,
+    bounds: tuple[Array, Array, Array, Array, Array, Array],
+    results: tuple[Array, Array, Array, Array],
+    marks: tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int8]],
+) -> int:
+    """Write a solution x into the arrays of a `Solution`; return its `Status`, `BRAKING` where it is not finite.
+
+    Args:
+        found: x.
+        actuated, bias, constraint, constraint_wanted, jacobian, force_map, wanted, cone: see `Problem`.
+        drive: see `eliminate`.
+        bounds: of torque, acceleration and cone, low and high in turn; the torque is cut to its own.
+        results: acceleration, torque, force, residual.
+        marks: torque_bound, acceleration_bound, cone_bound.
+    """
+    acceleration, torque, force, residual = results
+    nv = len(acceleration)
+    acceleration[:], force[:] = found[:nv], found[nv:]
+    if len(torque):
+        torque[:] = np.dot(drive, found)
+    for k in range(len(torque)):
+        torque[k] = min(max(torque[k] + bias[actuated[k]], bounds[0][k]), bounds[1][k])
+    residual[:] = 0.0
+    if len(wanted):
+        residual[:] = np.dot(jacobian, acceleration) - wanted
+    if np.any(force_map != 0.0):
+        residual += np.dot(force_map, force)
+    mark(torque, bounds[0], bounds[1], marks[0])
+    passed = mark(acceleration, bounds[2], bounds[3], marks[1])
+    if len(cone):
+        mark(np.dot(cone, force), bounds[4], bounds[5], marks[2])
+    if not math.isfinite(np.sum(torque) + np.sum(found)):
+        return 3
+    for i in range(len(constraint_wanted)):
+        if abs(_product(constraint[i], acceleration, 0) - constraint_wanted[i]) > PASSED * (
+            1.0 + abs(constraint_wanted[i])
+        ):
+            return 2
+    return 1 if passed else 0
+
+
+def mark(value: Array, low: Array, high: Array, at: NDArray[np.int8]) -> bool:
+    """Write −1 or 1 into `at` where a value is at its lower or upper bound or beyond; return whether one is beyond."""
+    passed = False
+    for k in range(len(value)):
+        above, below = (value[k] - high[k]) / (1.0 + abs(high[k])), (low[k] - value[k]) / (1.0 + abs(low[k]))
+        at[k] = 1 if above >= -NEAR else (-1 if below >= -NEAR else 0)
+        passed = passed or above > PASSED or below > PASSED
+    return passed
+
+
+def _state(at: Array, low: Array, high: Array) -> int:
+    status = SATISFIED
+    for k in range(len(low)):
+        if not math.isfinite(at[k]):
+            return NOT_FINITE
+        if at[k] < low[k] - FEASIBLE or at[k] > high[k] + FEASIBLE:
+            status = VIOLATED
+    return status
+
+
+def _reached(drive: Array, cone: Array, start: Array, basis: Array, step: Array) -> tuple[Array, Array]:
+    """Return x and what is bounded there."""
+    found = start + np.dot(basis, step) if len(step) else start.copy()
+    return found, bounded_values(drive, cone, found)
+
+
+def _reduced(
+    jacobian: Array,
+    force_map: Array,
+    wanted: Array,
+    weight: Array,
+    scale: Array,
+    force_damping: float,
+    start: Array,
+    basis: Array,
+) -> tuple[Array, Array]:
+    """Return A and r of a level."""
+    count, nv = jacobian.shape
+    free, forces = basis.shape[1], len(start) - nv
+    whole = count + forces if force_damping > 0.0 else count
+    tasks, missing = np.zeros((whole, free)), np.zeros(whole)
+    if count:
+        mapped = np.any(force_map != 0.0)
+        missing[:count] = wanted - np.dot(jacobian, start[:nv])
+        if mapped:
+            missing[:count] -= np.dot(force_map, start[nv:])
+        if free:
+            tasks[:count] = np.dot(jacobian, basis[:nv])
+            if mapped:
+                tasks[:count] += np.dot(force_map, basis[nv:])
+    for i in range(count):
+        tasks[i] *= scale[i] * weight[i]
+        missing[i] *= scale[i] * weight[i]
+    for i in range(whole - count):
+        tasks[count + i] = force_damping * basis[nv + i]
+        missing[count + i] = -force_damping * start[nv + i]
+    return tasks, missing
+
+
+def _solutions(rows: Array, right: Array, tolerance: float) -> tuple[Array, Array, float]:
+    """Return x₀, B and the largest misfit of all solutions of rows·x = right; both are overwritten."""
+    count, width = rows.shape
+    most = min(count, width)
+    vectors, across, reached = np.zeros((most, width)), np.zeros((most, most)), np.zeros(width)
+    rank, longest = 0, 0.0
+    for k in range(most):
+        best, square = k, 0.0
+        for i in range(k, count):
+            rest = _product(rows[i], rows[i], k)
+            if rest > square:
+                best, square = i, rest
+        size = math.sqrt(square)
+        longest = max(longest, size)
+        if not size > tolerance * longest:
+            break
+        rank += 1
+        if best != k:
+            for j in range(width):
+                rows[k, j], rows[best, j] = rows[best, j], rows[k, j]
+            right[k], right[best] = right[best], right[k]
+        pivot = -size if rows[k, k] > 0.0 else size
+        vector = vectors[k]
+        vector[k:] = rows[k, k:]
+        vector[k] -= pivot
+        factor = 1.0 / (size * (size + abs(rows[k, k])))
+        rows[k, k:] = 0.0
+        rows[k, k] = pivot
+        for i in range(k + 1, count):
+            row = rows[i]
+            along = _product(vector, row, k)
+            along *= factor
+            for j in range(k, width):
+                row[j] -= along * vector[j]
+        for i in range(k):
+            along = _product(vectors[i], vector, k)
+            for j in range(i + 1):
+                across[j, k] -= factor * across[j, i] * along
+        across[k, k] = factor
+        rest = right[k]
+        for j in range(k):
+            rest -= rows[k, j] * reached[j]
+        reached[k] = rest / pivot
+    misfit = 0.0
+    for i in range(rank, count):
+        rest = right[i]
+        for j in range(rank):
+            rest -= rows[i, j] * reached[j]
+        misfit = max(misfit, abs(rest))
+    if rank == 0:
+        return reached, np.eye(width), misfit
+    used = np.ascontiguousarray(vectors[:rank])
+    inner = np.dot(np.ascontiguousarray(across[:rank, :rank]), used)
+    outer = np.ascontiguousarray(used.T)
+    basis = np.zeros((width, width - rank))
+    if rank < width:
+        basis -= np.dot(outer, np.ascontiguousarray(inner[:, rank:]))
+    for j in range(width - rank):
+        basis[rank + j, j] += 1.0
+    return reached - np.dot(outer, np.dot(inner, reached)), basis, misfit
+
+
+def _product(a: Array, b: Array, begin: int) -> float:
+    """Sum of a·b from `begin` on, in four sums side by side."""
+    n = len(a)
+    one, two, three, four = 0.0, 0.0, 0.0, 0.0
+    j = begin
+    while j + 4 <= n:
+        one += a[j] * b[j]
+        two += a[j + 1] * b[j + 1]
+        three += a[j + 2] * b[j + 2]
+        four += a[j + 3] * b[j + 3]
+        j += 4
+    while j < n:
+        one += a[j] * b[j]
+        j += 1
+    return (one + two) + (three + four)
+
+
+def _damped(tasks: Array, missing: Array, damping: float, offset: Array) -> tuple[Array, Array]:
+    """Return z and R of the least |A·z − r|² + damping²·|z + offset|² by reflections into R = damping·1."""
+    count, free = tasks.shape
+    work = np.empty((count, free + 1))
+    work[:, :free], work[:, free] = tasks, missing
+    root = np.zeros((free, free + 1))
+    column, along = np.empty(count), np.empty(free + 1)
+    for k in range(free):
+        root[k, k], root[k, free] = damping, -damping * offset[k]
+    for k in range(free):
+        size = 0.0
+        for i in range(count):
+            column[i] = work[i, k]
+            size += column[i] * column[i]
+        if size == 0.0:
+            continue
+        norm = math.sqrt(size + damping**2)
+        top = damping + norm
+        factor = 1.0 / (norm * top)
+        for j in range(k, free + 1):
+            along[j] = top * root[k, j]
+        for i in range(count):
+            for j in range(k, free + 1):
+                along[j] += column[i] * work[i, j]
+        for j in range(k, free + 1):
+            along[j] *= factor
+            root[k, j] -= top * along[j]
+        for i in range(count):
+            for j in range(k + 1, free + 1):
+                work[i, j] -= column[i] * along[j]
+    step = np.empty(free)
+    for i in range(free - 1, -1, -1):
+        rest = root[i, free]
+        for j in range(i + 1, free):
+            rest -= root[i, j] * step[j]
+        step[i] = rest / root[i, i]
+    return step, np.ascontiguousarray(root[:, :free])
+
+
+def _cholesky(matrix: Array) -> Array:
+    """R of R·Rᵀ, lower; not finite where the matrix is not positive definite."""
+    n = len(matrix)
+    root = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            rest = matrix[i, j] - _product(root[i, :j], root[j, :j], 0)
+            root[i, j] = rest / root[j, j] if j < i else (math.sqrt(rest) if rest > 0.0 else math.nan)
+    return root
+
+
+def _divide_rows(rows: Array, root: Array) -> None:
+    """Write the rows times R⁻ᵀ into them; R lower."""
+    n = len(root)
+    for row in rows:
+        for j in range(n):
+            row[j] = (row[j] - _product(root[j, :j], row[:j], 0)) / root[j, j]
+
+
+def _divide_rows_back(rows: Array, root: Array) -> None:
+    """Write the rows times R⁻¹ into them; R lower."""
+    n = len(root)
+    for row in rows:
+        for j in range(n - 1, -1, -1):
+            row[j] /= root[j, j]
+            for k in range(j):
+                row[k] -= row[j] * root[j, k]
