@@ -72,8 +72,9 @@ def _bounds(
 ) -> None:  # fmt: skip
     quick = 0.25 * window
     for i in range(len(q)):
-        above = (min(speed[i], (high[i] - q[i]) / window) - u[i]) / quick
-        below = (max(-speed[i], (low[i] - q[i]) / window) - u[i]) / quick
+        most_up = min(max((high[i] - q[i]) / window, -speed[i]), speed[i])
+        most_down = max(min((low[i] - q[i]) / window, speed[i]), -speed[i])
+        above, below = (most_up - u[i]) / quick, (most_down - u[i]) / quick
         above, below = min(above, most[i]), max(below, -most[i])
         if below > above:  # one cannot be kept: braking at most
             below = above = min(max(-u[i] / quick, -most[i]), most[i])

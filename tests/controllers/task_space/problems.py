@@ -16,7 +16,11 @@ SOLE = np.array([0.13, 0.0624435])
 """Half length and half width, m."""
 SLIDING = 0.7
 """Coefficient of friction."""
-STANCE = {f"{side}_leg_{joint}": angle for side in "lr" for joint, angle in (("hpy", -0.45), ("kny", 0.9), ("aky", -0.45))}
+STANCE = {
+    f"{side}_leg_{joint}": angle
+    for side in "lr"
+    for joint, angle in (("hpy", -0.45), ("kny", 0.9), ("aky", -0.45))
+}
 ATLAS_LEVELS = (0, 3, 6, 9, 37)
 """Centre of mass, orientation of the pelvis, hand, posture."""
 ATLAS_WEIGHTS = (1e4, 1e3, 1e3, 0.1)

@@ -4,11 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.controllers.task_space.conftest import SEED, place
 
 from pliant.controllers.task_space import Contact, PostureTask, Prescribed, TaskStack
 from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError
-
-from .conftest import SEED, place
 
 SIZE, FRICTION = (0.12, 0.06), 0.7
 

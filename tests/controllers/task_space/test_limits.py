@@ -39,9 +39,11 @@ def test_a_joint_beyond_its_end_comes_back(arm, limits):
     for _ in range(5000):
         arm.q[:], arm.u[:] = q, u
         limits.apply(low, high)
-        u = u + h * np.clip(0.0, low, high)
+        u = u + h * np.clip(-20.0 * u, low, high)
         q = q + h * u
+        assert (np.abs(u) <= limits.speed + 1e-9).all()
     assert (q <= 2.0 + 1e-3).all()
+    assert (q > 1.5).all()
 
 
 def test_what_cannot_be_is_refused(arm):

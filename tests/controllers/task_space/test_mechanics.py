@@ -3,12 +3,11 @@
 import mujoco
 import numpy as np
 import pytest
+from tests.controllers.task_space.conftest import SEED, place
 
 from pliant.controllers.task_space import Mechanics
 from pliant.envs.models.ur import ur
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, UnknownNameError
-
-from .conftest import SEED, place
 
 
 @pytest.mark.parametrize("robot", ["arm", "walker"])

@@ -1,7 +1,8 @@
-"""The recursion: identities on a thousand states, the stacked solution, singular postures, robots without a base."""
+"""The recursion: identities on a thousand states, the stacked solution, singular postures, floating robots."""
 
 import numpy as np
 import pytest
+from tests.controllers.task_space.conftest import SEED, place
 
 from pliant.controllers.task_space import (
     CentreOfMassTask,
@@ -16,8 +17,6 @@ from pliant.controllers.task_space import (
     TaskOperators,
     TaskStack,
 )
-
-from .conftest import SEED, place
 
 
 def exact(problem):
@@ -99,7 +98,7 @@ def test_without_conflict_it_is_the_stacked_solution(arm):
 
 
 def test_operators_give_the_law_of_the_literature(arm):
-    """τ = Gᵀ(L·ẍ* + μ + p) + Nᵀ·(g + M·ü) is what the recursion finds, but for Coriolis forces in the null space."""
+    """The recursion finds τ = Gᵀ(L·ẍ* + μ + p) + Nᵀ·(h + M·ü)."""
     random = np.random.default_rng(SEED)
     point, rest = PointTask("tcp", stiffness=225.0, damping=30.0), PostureTask(mechanics=arm, damping=20.0)
     stack = TaskStack(arm, {"point": point, "rest": rest}, solver=exact)

@@ -5,6 +5,7 @@ import math
 import mujoco
 import numpy as np
 import pytest
+from tests.controllers.task_space.conftest import SEED, place
 
 from pliant.controllers.task_space import (
     CentreOfMassTask,
@@ -16,8 +17,6 @@ from pliant.controllers.task_space import (
     TaskStack,
 )
 from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError
-
-from .conftest import SEED, place
 
 
 def tasks_of(mechanics):
@@ -132,7 +131,7 @@ def test_a_sensed_pose_goes_before_the_joints(arm):
     task = PointTask("tcp")
     stack = TaskStack(arm, {"point": task})
     task.hold(arm)
-    task.sensed[:3] = task.target[:3] + [0.01, -0.02, 0.03]
+    task.sensed[:3] = task.target[:3] + np.array([0.01, -0.02, 0.03])
     stack.solve()
     assert task.error[:3] == pytest.approx([-0.01, 0.02, -0.03])
 
