@@ -2,10 +2,9 @@
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import mujoco
 import numpy as np
 
 from pliant.actuators import compile_model
@@ -64,9 +63,9 @@ def task_space(
 
     Args:
         robot: see `describe`. Its joints that are commanded torques do the tasks.
-        tasks: by name: `{task: point, frame: tip, target: [0.4, 0.1, 1.0], level: 1}`; which ones there are, `TASKS`;
-            entries are those of the task, and `target`, `path`, `follow` and `sense` of `TaskSpaceController`.
-            Frames are end effectors, sites or bodies.
+        tasks: by name: `{task: point, frame: tip, target: [0.4, 0.1, 1.0], level: 1}`; which ones there are,
+            `TASKS`; entries are those of the task, and `target`, `path`, `follow` and `sense` of
+            `TaskSpaceController`. Frames are end effectors, sites or bodies.
         constraints: what holds the robot, by name: `{constraint: contact, frame: left_sole, size: [0.13, 0.06]}`;
             which ones there are, `CONSTRAINTS`.
         solver: makes the solver of a problem, see `TaskStack`.
@@ -83,8 +82,8 @@ def task_space(
     actuated = [c.owner for c in info.command if c.quantity == _TORQUE]
     if not actuated:
         raise ConfigurationError(
-            f"robot {info.name!r} is commanded no torques, but {', '.join(info.command_names)}: task-space control "
-            "cannot move it. Arms of ours take torques with robot.model.mode=torque."
+            f"robot {info.name!r} is commanded no torques, but {', '.join(info.command_names)}: task-space "
+            "control cannot move it. Arms of ours take torques with robot.model.mode=torque."
         )
     torque = [(c.low, c.high) for c in info.command if c.quantity == _TORQUE]
     of_tasks = {name: _made(name, entry, TASKS, "task", model, found) for name, entry in tasks.items()}
@@ -115,7 +114,8 @@ def _made(
     """A task or a constraint from its entry."""
     if not isinstance(entry, Mapping) or what not in entry:
         raise ConfigurationError(
-            f"{what} {name!r} is {entry!r}; {{{what}: {next(iter(kinds))}, …}} with one of {', '.join(kinds)} is needed."
+            f"{what} {name!r} is {entry!r}; {{{what}: {next(iter(kinds))}, …}} with one of {', '.join(kinds)} is "
+            "needed."
         )
     kind = kinds.get(str(entry[what]))
     if kind is None:
@@ -124,7 +124,8 @@ def _made(
     takes = _parameters(kind)
     for key in given:
         if key not in takes or key == "mechanics":
-            raise unknown_name("entry", key, [*(k for k in takes if k != "mechanics"), *_OF_CONTROLLER], f"{what} {name!r}")
+            known = [*(one for one in takes if one != "mechanics"), *_OF_CONTROLLER]
+            raise unknown_name("entry", key, known, f"{what} {name!r}")
     for key in ("frame", "relative_to"):
         if key in given:
             given[key] = robot.model.end_effectors.get(given[key], given[key])
@@ -165,8 +166,8 @@ def _speeds(model: Mechanics, actuated: Sequence[str]) -> Array:
     names = [model.model.numeric(k).name for k in range(model.model.nnumeric)]
     if "speed_limits" not in names or len(model.model.numeric("speed_limits").data) != len(actuated):
         raise ConfigurationError(
-            f"the model does not say how fast its {len(actuated)} driven joints may be: give limits.speed, or the model a "
-            "numeric 'speed_limits'."
+            f"the model does not say how fast its {len(actuated)} driven joints may be: give limits.speed, or the "
+            "model a numeric 'speed_limits'."
         )
     found = np.full(len(model.joints), math.inf)
     found[[model.joints.index(name) for name in actuated]] = model.model.numeric("speed_limits").data

@@ -66,9 +66,9 @@ class Constraint(FrameTask):
 class Contact(Constraint):
     """A rectangular sole, or a point, that stands on something and can slip, tip and lift off.
 
-    Forces are in the axes of the frame, whose z points from the ground into the robot, at its origin, the middle of
-    the sole. They stay within the friction cone, taken as an inner pyramid; the centre of pressure within the sole;
-    and the torque about z within what friction allows together with the rest, without which fast motions fall.
+    Forces are in the axes of the frame, whose z points from the ground into the robot, at its origin, the middle
+    of the sole. They stay within the friction cone, taken as an inner pyramid, the centre of pressure within the
+    sole, and the torque about z within what friction allows beside the rest: without that fast motions fall.
 
     Args:
         frame: name of a site, in the plane of the sole.
@@ -112,7 +112,8 @@ class Contact(Constraint):
 
     def bind(self, mechanics: Mechanics) -> dict[str, Any]:
         """See `Task`."""
-        weight = float(mechanics.model.body_subtreemass[mechanics.root] * np.linalg.norm(mechanics.model.opt.gravity))
+        model = mechanics.model
+        weight = float(model.body_subtreemass[mechanics.root] * np.linalg.norm(model.opt.gravity))
         self._largest = self._bound = (2.0 * weight or 1.0) if self._force is None else self._force
         return super().bind(mechanics)
 

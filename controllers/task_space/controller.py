@@ -45,9 +45,9 @@ class Event(NamedTuple):
 class TaskSpaceController(Controller):
     """Commands the torques that do a stack of tasks.
 
-    It knows the robot by a model of its own; of the machine it sees what is sensed, as late and as noisy as that is.
-    A task's target is where it was when the controller began, unless it is told; `stack.tasks[…].target` may be
-    written at any time.
+    It knows the robot by a model of its own; of the machine it sees what is sensed, as late and as noisy as that
+    is. A task's target is where it was when the controller began, unless it is told; `stack.tasks[…].target` may
+    be written at any time.
 
     Args:
         stack: of the robot, with solver and limits.
@@ -56,8 +56,8 @@ class TaskSpaceController(Controller):
         paths: by task, of a frame's position or the centre of mass: over the controller's time.
         follow: by task of a frame: the signals that its target is read from, such as `tip_target`.
         sense: by task of a frame: end effector whose sensed pose goes before the one that the joints tell.
-        base_motion: what is known of joints that something else moves (`Prescribed`): their `pose`, their `velocity`
-            too, or also, by `others`, their `acceleration`.
+        base_motion: what is known of joints that something else moves (`Prescribed`): their `pose`, their
+            `velocity` too, or also, by `others`, their `acceleration`.
         others: positions of the joints that are commanded those; None: they rest.
         brake_after: time without a solution after which it gives up, s.
 
@@ -111,13 +111,15 @@ class TaskSpaceController(Controller):
         poses = (*self._follow.values(), *self._sense.values())
         self._sensed = Sensing(self.stack.mechanics, info, self.stack.actuated, poses)
         torques = set(self._sensed.columns.tolist())
-        others = {name: [k for k, c in enumerate(info.command) if c.quantity == name and k not in torques]
-                  for name in ("position", "velocity")}
+        others = {
+            name: [k for k, c in enumerate(info.command) if c.quantity == name and k not in torques]
+            for name in ("position", "velocity")
+        }
         self._positions, self._velocities = others["position"], others["velocity"]
         if self.others is not None and self.others.joints != len(self._positions):
             raise ConfigurationError(
-                f"task-space control: {self.others.joints} joint(s) are to follow a trajectory; robot {info.name!r} "
-                f"has {len(self._positions)} that are commanded positions."
+                f"task-space control: {self.others.joints} joint(s) are to follow a trajectory; robot "
+                f"{info.name!r} has {len(self._positions)} that are commanded positions."
             )
 
     def reset(self, state: State) -> None:

@@ -80,7 +80,9 @@ class BoundedLeastNorm:
         shifts = np.abs(self._multipliers) * np.sqrt(np.einsum("ij,ij->i", rows, rows))
         return rows[shifts > cost]
 
-    def _solve(self, model: Any, rows: Array | None, low: Array, high: Array, sense: NDArray[np.intc]) -> Array | None:
+    def _solve(
+        self, model: Any, rows: Array | None, low: Array, high: Array, sense: NDArray[np.intc]
+    ) -> Array | None:
         if model.update(A=rows, bupper=high, blower=low, sense=sense) < 0:
             return None
         y, _, flag, info = model.solve()
@@ -389,7 +391,9 @@ def _level(
             go(y, root, free[1], step, found)
             if y @ y <= _STILL**2 * (1.0 + missing @ missing):
                 break
-        return _Level(tasks, step, found, root, bounded.held(among, _HOLDING * (1.0 + float(np.sqrt(missing @ missing)))))
+        return _Level(
+            tasks, step, found, root, bounded.held(among, _HOLDING * (1.0 + float(np.sqrt(missing @ missing))))
+        )
     raise NoSolutionError
 
 

@@ -2,7 +2,6 @@
 
 import math
 
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -17,9 +16,9 @@ class JointLimits:
 
         v_high = min(v_max, (q_max − q)/window),    u̇ ≤ (v_high − u)/(window/4)
 
-    and likewise below. On the bound a joint creeps up to its limit like a critically damped spring of the time
-    constant window/2, and does not pass it; a joint beyond one comes back so. With a short window it brakes hard and
-    late: below 0.2 s a standing humanoid loses its footing.
+    and likewise below. On the bound a joint creeps up to its end like a critically damped spring of the time
+    constant window/2, and does not pass it; a joint beyond one comes back so. With a short window it brakes hard
+    and late: below 0.2 s a standing humanoid loses its footing.
 
     Args:
         mechanics: of the robot.

@@ -51,8 +51,8 @@ class Mechanics:
 
         M·u̇ + h = τ + Jᵀ·λ
 
-    `update` writes the arrays below; they stay the same objects. Torques are those that drives are to be commanded:
-    what a drive adds by itself, such as the arm's weight, is not in h.
+    `update` writes the arrays below; they stay the same objects. Torques are those that drives are to be
+    commanded: what a drive adds by itself, such as the arm's weight, is not in h.
 
     Args:
         model: of the robot, as its controller believes it to be; it is kept, and must not be changed meanwhile but
@@ -205,7 +205,7 @@ class Mechanics:
         return model.jnt_qposadr[ids].astype(np.int64), model.jnt_dofadr[ids].astype(np.int64)
 
     def _root(self) -> int:
-        """The body on the world that carries every joint of the robot; the world itself, if they are on several."""
+        """The body on the world that carries every joint; the world itself, if they are on several."""
         model = self.model
         paths = []
         for body in {int(model.dof_bodyid[dof]) for dof in self.dofs}:

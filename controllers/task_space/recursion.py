@@ -22,15 +22,15 @@ class Recursion:
 
         G* = G·N,   A = G*·M⁻¹·G*ᵀ,   Ḡ = M⁻¹·G*ᵀ·A⁺,   u̇ ← u̇ + Ḡ·S·(b − G·u̇),   N ← N·(1 − Ḡ·S·G*)
 
-    Level 1 are the constraints, and before them what no drive and no constraint can change: the momentum of a
-    robot in flight. Torques and forces follow from M·u̇ + h = Sᵀ·τ + Jᵀ·λ, with the least λ where there is a choice.
+    Before all tasks come the constraints, and before them what no drive and no constraint can change: the momentum
+    of a robot in flight. Torques and forces follow from M·u̇ + h = Sᵀ·τ + Jᵀ·λ, with the least λ that will do.
 
     S is 1, but in directions in which a level can hardly move, where a singular value σ of G* (rows in the measure
     of `Problem.scale`) is below `singular`: there it is (σ/singular)², so that nothing runs away or jumps, and the
     levels that follow have the rest of that direction.
 
-    The posture of all driven joints, alone as the last level, is done in the measure of kinetic energy: the part of
-    its accelerations that disturbs nothing.
+    The posture of all driven joints, alone as the last level, is done in the measure of kinetic energy: the part
+    of its accelerations that disturbs nothing.
 
     Nothing is limited: torques, speeds and positions beyond their bounds, and contacts that pull, are told in the
     `*_bound` of the solution.
@@ -164,7 +164,7 @@ def _level(
 
 
 def _reduce(row: Array, reduced: Array, lifted: Array, blocks: Any, used: int) -> None:
-    """row ← row·N."""
+    """Make a row that row times N."""
     part, k = np.empty(used), 0
     while blocks[k + 1] != 0:
         for i in range(blocks[k], blocks[k + 1]):
@@ -270,7 +270,8 @@ def _torques(row: Any) -> bool:
 
 def _note_bounds(row: Any, torque_bound: Any, acceleration_bound: Any, cone_bound: Any) -> None:
     r = row[0]
-    torque, low, high = numbers(r.torque, r.drives), numbers(r.torque_low, r.drives), numbers(r.torque_high, r.drives)
+    torque = numbers(r.torque, r.drives)
+    low, high = numbers(r.torque_low, r.drives), numbers(r.torque_high, r.drives)
     for i in range(r.drives):
         torque_bound[i] = -1 if torque[i] <= low[i] else 1 if torque[i] >= high[i] else 0
     found = numbers(r.acceleration, r.nv)
@@ -285,8 +286,8 @@ def _note_bounds(row: Any, torque_bound: Any, acceleration_bound: Any, cone_boun
 
 
 def _slow_down(own: Array, scale: Array, singular: float, inverse: Array) -> None:
-    """inverse ← inverse·S."""
-    rows, nv = own.shape
+    """Multiply an inverse by S from the right."""
+    rows = len(own)
     square, direct = np.empty((rows, rows)), np.empty((rows, rows))
     for i in range(rows):
         for j in range(i + 1):
@@ -368,7 +369,7 @@ def _factorise(matrix: Array, factor: Array) -> bool:
 
 
 def _solve_with(factor: Array, x: Array) -> None:
-    """x ← (L·Lᵀ)⁻¹·x."""
+    """Make x that (L·Lᵀ)⁻¹ times x."""
     n = len(factor)
     for i in range(n):
         rest = x[i]

@@ -13,7 +13,6 @@ Source: Golub and Van Loan, "Matrix Computations", sections 5.2 (QR, compact WY 
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,5 +1,6 @@
 """Where a robot's state tells what task-space control needs: its joints, its base, and poses that are sensed."""
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -30,7 +31,9 @@ class Sensing:
         MismatchError: the robot lacks joints, columns or signals, all named.
     """
 
-    def __init__(self, mechanics: Mechanics, info: RobotInfo, actuated: Sequence[str], poses: Sequence[str]) -> None:
+    def __init__(
+        self, mechanics: Mechanics, info: RobotInfo, actuated: Sequence[str], poses: Sequence[str]
+    ) -> None:
         columns = [f"{name}/torque" for name in actuated]
         groups = {group: [f"{group}/{quantity}" for quantity in _POSE] for group in dict.fromkeys(poses)}
         base = [f"{BASE}/{quantity}" for quantity in (*_POSE, *_TWIST)] if mechanics.base is not None else []
@@ -38,7 +41,7 @@ class Sensing:
         missing = [f"joint {name!r}" for name in mechanics.joints if name not in info.joints]
         missing += [f"command column {name!r}" for name in columns if name not in info.command_names]
         missing += [
-            f"signal {name!r}" for name in (*base, *sum(groups.values(), [])) if name not in sensors
+            f"signal {name!r}" for name in (*base, *itertools.chain(*groups.values())) if name not in sensors
         ]
         if missing:
             raise MismatchError(

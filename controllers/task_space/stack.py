@@ -14,7 +14,7 @@ from pliant.controllers.task_space.mechanics import Mechanics
 from pliant.controllers.task_space.problem import Problem, Solution, Solver
 from pliant.controllers.task_space.recursion import Recursion
 from pliant.controllers.task_space.rows import Packed, fill_rows
-from pliant.controllers.task_space.tasks import FrameTask, PostureTask, Task
+from pliant.controllers.task_space.tasks import PostureTask, Task
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, unknown_name
 
 _BRAKING: Final = 10.0
@@ -123,9 +123,7 @@ class TaskStack:
                     problem.constraint_wanted[first:end] = 0.0
         for k, task in self._packed.own:
             first, end = self._packed.first[k], self._packed.first[k + 1]
-            task.write(
-                mechanics, problem.jacobian[first:end], problem.wanted[first:end], problem.scale[first:end]
-            )
+            task.write(mechanics, problem.jacobian[first:end], problem.wanted[first:end], problem.scale[first:end])
         if self.limits is not None:
             self.limits.apply(problem.acceleration_low, problem.acceleration_high)
         np.multiply(mechanics.velocity, -_BRAKING, out=problem.braking)
@@ -165,8 +163,7 @@ class TaskStack:
         found: list[str] = []
         names = {int(dof): name for dof, name in zip(mechanics.dofs, mechanics.joints, strict=True)}
         found += [
-            f"torque of {names[int(dof)]}"
-            for dof in self.problem.actuated[np.flatnonzero(solution.torque_bound)]
+            f"torque of {names[int(dof)]}" for dof in self.problem.actuated[np.flatnonzero(solution.torque_bound)]
         ]
         for dof in np.flatnonzero(solution.acceleration_bound):
             if int(dof) in names:

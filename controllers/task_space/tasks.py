@@ -94,7 +94,7 @@ class Task(ABC):
         """Return where it is at the last instant, like its target."""
 
     def write(self, mechanics: Mechanics, jacobian: Array, wanted: Array, scale: Array) -> None:
-        """Of a task with code of its own (kind `OWN`): write G, (rows, nv), b = ẍ* − Ġ·u and the scales, (rows,)."""
+        """Write G, (rows, nv), b = ẍ* − Ġ·u and the scales, (rows,): for kinds of your own, `OWN`."""
         raise NotImplementedError
 
 
