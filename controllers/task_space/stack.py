@@ -89,7 +89,7 @@ class TaskStack:
         self._force_scale = np.ones(self._held.first[-1])
         for k in range(len(self.constraints)):
             self._write_cone(k)
-        self._solver = solver(self.problem)
+        self._fill, self._solver = compiled(fill_rows), solver(self.problem)
         self.solution = Solution(self.problem)
         """Of the last instant."""
 
@@ -106,7 +106,7 @@ class TaskStack:
             first, end = self._held.first[k], self._held.first[k + 1]
             if constraint.advance(period, self.solution.force[first:end]):
                 self._write_cone(k)
-        fill = compiled(fill_rows)
+        fill = self._fill
         fill(mechanics.record, self._packed.table, problem.jacobian, problem.wanted, problem.scale)
         if self.constraints:
             fill(
@@ -124,9 +124,9 @@ class TaskStack:
         for k, task in self._packed.own:
             first, end = self._packed.first[k], self._packed.first[k + 1]
             task.write(mechanics, problem.jacobian[first:end], problem.wanted[first:end], problem.scale[first:end])
+        np.multiply(mechanics.velocity, -_BRAKING, out=problem.braking)
         if self.limits is not None:
             self.limits.apply(problem.acceleration_low, problem.acceleration_high)
-        np.multiply(mechanics.velocity, -_BRAKING, out=problem.braking)
         self.solution = self._solver.solve(problem)
         return self.solution
 
