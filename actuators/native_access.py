@@ -90,6 +90,16 @@ def doubles(context: Any, address: Any) -> Any:
 
 
 @intrinsic
+def signed_bytes(context: Any, address: Any) -> Any:
+    """An address as a pointer to int8."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+
+    return types.CPointer(types.int8)(types.intp), generate
+
+
+@intrinsic
 def longs(context: Any, address: Any) -> Any:
     """An address as a pointer to int64."""
 

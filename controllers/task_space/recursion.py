@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.actuators.compiled import compiled
-from pliant.actuators.mujoco_calls import long, numbers, record, set_long, table
+from pliant.actuators.mujoco_calls import long, numbers, record, set_byte, set_long, table
 from pliant.controllers.checks import Array, positive
 from pliant.controllers.task_space.problem import Problem, Solution, Status
 
@@ -66,7 +66,8 @@ class Recursion:
             "inverse": np.zeros((widest, widest)), "scaled": np.zeros((widest, widest)),
             "small_factor": np.zeros((widest, widest)), "size": np.zeros(max(widest, nv)),
             "part": np.zeros(max(most, widest)), "ones": np.ones(widest),
-            "blocks": np.zeros(len(levels) + 3, dtype=np.int64),
+            "torque_bound": s.torque_bound, "acceleration_bound": s.acceleration_bound,
+            "cone_bound": s.cone_bound, "blocks": np.zeros(len(levels) + 3, dtype=np.int64),
         }  # fmt: skip
         self._kept = (problem, arrays)
         self._record = record(
@@ -76,12 +77,11 @@ class Recursion:
         )  # fmt: skip
         self._singular = float(singular)
         self._solve = compiled(_solve)
-        self._bounds = (s.torque_bound, s.acceleration_bound, s.cone_bound)
 
     def solve(self, problem: Problem) -> Solution:
         """See `Solver`. The problem must be the one that it was made for."""
         solution = self.solution
-        if self._solve(self._record, self._singular, *self._bounds):
+        if self._solve(self._record, self._singular):
             solution.status = Status.SOLVED
         else:
             solution.torque[:] = 0.0
@@ -89,7 +89,7 @@ class Recursion:
         return solution
 
 
-def _solve(row: Any, singular: float, torque_bound: Any, acceleration_bound: Any, cone_bound: Any) -> bool:
+def _solve(row: Any, singular: float) -> bool:
     """Fill the solution; whether it is finite."""
     r = row[0]
     nv, n = r.nv, r.constraints
@@ -123,7 +123,7 @@ def _solve(row: Any, singular: float, torque_bound: Any, acceleration_bound: Any
             blocks = _level(row, jacobian, wanted, weight, scale, a, b, singular, blocks)
     finite = _torques(row)
     if finite:
-        _note_bounds(row, torque_bound, acceleration_bound, cone_bound)
+        _note_bounds(row)
     return finite
 
 
@@ -272,21 +272,21 @@ def _torques(row: Any) -> bool:
     return finite
 
 
-def _note_bounds(row: Any, torque_bound: Any, acceleration_bound: Any, cone_bound: Any) -> None:
+def _note_bounds(row: Any) -> None:
     r = row[0]
     torque = numbers(r.torque, r.drives)
     low, high = numbers(r.torque_low, r.drives), numbers(r.torque_high, r.drives)
     for i in range(r.drives):
-        torque_bound[i] = -1 if torque[i] <= low[i] else 1 if torque[i] >= high[i] else 0
+        set_byte(r.torque_bound, i, -1 if torque[i] <= low[i] else 1 if torque[i] >= high[i] else 0)
     found = numbers(r.acceleration, r.nv)
     low, high = numbers(r.acceleration_low, r.nv), numbers(r.acceleration_high, r.nv)
     for i in range(r.nv):
-        acceleration_bound[i] = -1 if found[i] <= low[i] else 1 if found[i] >= high[i] else 0
+        set_byte(r.acceleration_bound, i, -1 if found[i] <= low[i] else 1 if found[i] >= high[i] else 0)
     cone, force = table(r.cone, r.cone_rows, r.constraints), numbers(r.force, r.constraints)
     low, high = numbers(r.cone_low, r.cone_rows), numbers(r.cone_high, r.cone_rows)
     for k in range(r.cone_rows):
         value = _dot(cone[k], force, r.constraints)
-        cone_bound[k] = -1 if value <= low[k] else 1 if value >= high[k] else 0
+        set_byte(r.cone_bound, k, -1 if value <= low[k] else 1 if value >= high[k] else 0)
 
 
 def _slow_down(row: Any, own: Array, scale: Array, singular: float, inverse: Array, rows: int) -> None:

@@ -13,12 +13,9 @@ from pliant.controllers.task_space.limits import JointLimits
 from pliant.controllers.task_space.mechanics import Mechanics
 from pliant.controllers.task_space.problem import Problem, Solution, Solver
 from pliant.controllers.task_space.recursion import Recursion
-from pliant.controllers.task_space.rows import Packed, fill_rows
+from pliant.controllers.task_space.rows import Packed, fill_rows, rows_record
 from pliant.controllers.task_space.tasks import PostureTask, Task
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, unknown_name
-
-_BRAKING: Final = 10.0
-"""Rate at which a robot comes to rest whose tasks have no solution, 1/s."""
 
 
 class TaskStack:
@@ -77,6 +74,7 @@ class TaskStack:
         cones = [constraint.cone_rows for constraint in self.constraints.values()]
         self.problem = Problem(dofs[order], mechanics.nv, self._held.first[-1], sum(cones), (*starts, rows[-1]))
         self.problem.inertia, self.problem.bias = mechanics.inertia, mechanics.bias
+        self.problem.braking = mechanics.braking
         last = list(self.tasks.values())[-1]
         if isinstance(last, PostureTask) and rows[-1] - starts[-1] == last.rows:
             self.problem.rest = set(dofs.tolist()) <= set(last.dofs.tolist())
@@ -86,7 +84,9 @@ class TaskStack:
             low, high = _bounds(torque, len(dofs))
             self.problem.torque_low[:], self.problem.torque_high[:] = low[order], high[order]
         self._cones = [sum(cones[:k]) for k in range(len(cones) + 1)]
-        self._force_scale = np.ones(self._held.first[-1])
+        p = self.problem
+        self._rows = rows_record(p.jacobian, p.wanted, p.scale)
+        self._held_rows = rows_record(p.constraint, p.constraint_wanted, np.ones(self._held.first[-1]))
         for k in range(len(self.constraints)):
             self._write_cone(k)
         self._fill, self._solver = compiled(fill_rows), solver(self.problem)
@@ -107,15 +107,9 @@ class TaskStack:
             if constraint.advance(period, self.solution.force[first:end]):
                 self._write_cone(k)
         fill = self._fill
-        fill(mechanics.record, self._packed.table, problem.jacobian, problem.wanted, problem.scale)
+        fill(mechanics.record, self._packed.table, self._rows)
         if self.constraints:
-            fill(
-                mechanics.record,
-                self._held.table,
-                problem.constraint,
-                problem.constraint_wanted,
-                self._force_scale,
-            )
+            fill(mechanics.record, self._held.table, self._held_rows)
             for k, constraint in enumerate(self.constraints.values()):
                 if not constraint.holds:
                     first, end = self._held.first[k], self._held.first[k + 1]
@@ -124,7 +118,6 @@ class TaskStack:
         for k, task in self._packed.own:
             first, end = self._packed.first[k], self._packed.first[k + 1]
             task.write(mechanics, problem.jacobian[first:end], problem.wanted[first:end], problem.scale[first:end])
-        np.multiply(mechanics.velocity, -_BRAKING, out=problem.braking)
         if self.limits is not None:
             self.limits.apply(problem.acceleration_low, problem.acceleration_high)
         self.solution = self._solver.solve(problem)
