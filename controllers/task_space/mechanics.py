@@ -97,8 +97,8 @@ class Mechanics:
         arrays: dict[str, NDArray[Any]] = {
             "q": self.q, "u": self.u, "places": self.places, "dofs": self.dofs, "base_pose": self.base_pose,
             "base_twist": self.base_twist, "qpos": d.qpos, "qvel": d.qvel, "inertia": self.inertia,
-            "bias": self.bias, "gravity": self.gravity, "drift": self.drift, "braking": self.braking, "passive": d.qfrc_passive,
-            "carried": d.qfrc_gravcomp, "carries": carries, "parent": m.body_parentid, "root": m.body_rootid,
+            "bias": self.bias, "gravity": self.gravity, "drift": self.drift, "braking": self.braking,
+            "passive": d.qfrc_passive, "carried": d.qfrc_gravcomp, "carries": carries, "parent": m.body_parentid, "root": m.body_rootid,
             "first_dof": m.body_dofadr, "dof_count": m.body_dofnum, "dof_body": m.dof_bodyid, "cdof": d.cdof,
             "cdof_dot": d.cdof_dot, "cvel": d.cvel, "subtree_com": d.subtree_com,
             "subtree_mass": m.body_subtreemass, "xpos": d.xpos, "xquat": d.xquat, "xipos": d.xipos,

@@ -128,7 +128,8 @@ def _solve(row: Any, singular: float) -> bool:
 
 
 def _level(
-    row: Any, jacobian: Array, wanted: Array, weight: Array, scale: Array, a: int, b: int, singular: float, blocks: int
+    row: Any, jacobian: Array, wanted: Array, weight: Array, scale: Array, a: int, b: int, singular: float,
+    blocks: int,
 ) -> int:  # fmt: skip
     """Let rows a to b do what the levels before them leave; returns how many levels are done then."""
     r = row[0]

@@ -1,7 +1,6 @@
 """A stack of tasks on a robot: from its state to the torques that do them, level by level."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
