@@ -63,9 +63,7 @@ def _add(spec: mujoco.MjSpec, name: str, pose: np.ndarray) -> None:
     body = spec.worldbody.add_body(name=name, pos=pose[:3].tolist(), quat=pose[3:].tolist(), mocap=True)
     body.add_site(name=name, pos=[0.0, 0.0, 0.0], quat=[1.0, 0.0, 0.0, 0.0], size=[0.004, 0.0, 0.0], group=4)
     unseen = {"contype": 0, "conaffinity": 0, "group": 0, "mass": 0.0, "material": "", "pos": [0.0, 0.0, 0.0]}
-    body.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[_RADIUS, 0.0, 0.0], rgba=list(_COLOUR), **unseen
-    )
+    body.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[_RADIUS, 0.0, 0.0], rgba=list(_COLOUR), **unseen)
     for axis in np.eye(3):
         body.add_geom(
             type=mujoco.mjtGeom.mjGEOM_CAPSULE,
