@@ -96,7 +96,7 @@ class RobotModel:
     force_torque: Mapping[str, str] = field(default_factory=dict)
     """Force-torque sensors by name: the site that each is at, whose axes it measures along."""
     targets: Mapping[str, str] = field(default_factory=dict)
-    """Targets that can be moved, by name: the site of each, whose body is a mocap body. Poses can be read of them."""
+    """Targets that can be moved, by name: the site of each, on a mocap body. Poses can be read of them."""
     signals: tuple[str, ...] = ()
     """What is read besides the joints: `base`, free bodies, end effectors, force-torque sensors, targets and the
     model's own sensors by name or glob, or single signals likewise (`imu/*_x`)."""

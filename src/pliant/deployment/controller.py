@@ -3,7 +3,7 @@
 import inspect
 import math
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from omegaconf.errors import InterpolationKeyError
 from rich.console import Console
 
 from pliant.conf.build import build
-from pliant.controllers import Controller, Ended, Period, periods
+from pliant.controllers import Adjustable, Controller, Ended, Period, periods
 from pliant.controllers.spring_sensing import SpringSensing
 from pliant.controllers.trajectories import Trajectory
 from pliant.deployment.deployment import Deployment, error_text, live, machine_numbers, stand, timing
@@ -87,6 +87,16 @@ class NamedController(Controller):
         """As the controller's."""
         with _explained(self.name, "failed in ended"):
             return self.controller.ended
+
+    @property
+    def adjustables(self) -> Mapping[str, Adjustable]:
+        """As the controller's."""
+        with _explained(self.name, "failed in adjustables"):
+            return self.controller.adjustables
+
+    def _adjust(self, name: str, value: float | bool) -> None:
+        with _explained(self.name, f"failed to adjust {name}"):
+            self.controller.adjust(name, value)
 
     def check(self, info: RobotInfo) -> None:
         """As the controller's."""
