@@ -22,6 +22,7 @@ from pliant.controllers.trajectories import Trajectory
 from pliant.deployment.deployment import Deployment, error_text, live, machine_numbers, stand, timing
 from pliant.deployment.episodes import Trace
 from pliant.deployment.policy import difference_numbers
+from pliant.deployment.remote.client import RemoteController
 from pliant.deployment.reports import write_controller_report
 from pliant.deployment.tool_trace import ToolTrace, force_difference
 from pliant.envs.description import described
@@ -80,6 +81,8 @@ class NamedController(Controller):
             self.duration = float(self.trajectory.duration)
         self.retraces = controller.retraces
         self.ends = type(controller).ended is not Controller.ended
+        if isinstance(controller, RemoteController):
+            self.name, self.ends = controller.name, controller.ends
         """Whether it may say that it has ended."""
 
     @property
