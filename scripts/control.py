@@ -16,7 +16,7 @@ from pliant.training.run_settings import settings
 
 def job(config: DictConfig) -> None:
     """Serve until Ctrl-C or SIGTERM."""
-    if config.controller is None:
+    if config.get("controller") is None:
         raise ConfigurationError("say which: controller=setpoints, for one, or controller=mymodule:MyController.")
     address, info = Address.read(config.address), described(config.robot).simulated().info
 

@@ -49,7 +49,7 @@ class RemoteController(Controller):
     """
 
     def __init__(
-        self, info: RobotInfo, address: str = "unix", deadline: float = 0.1, patience: float = 30.0
+        self, info: RobotInfo, address: str = "unix", deadline: float = 0.05, patience: float = 30.0
     ) -> None:
         self.address = Address.read(address)
         self._deadline = check_bounds("deadline", deadline, 1e-3, 60.0, "s")

@@ -5,6 +5,7 @@ import math
 import os
 import select
 import time
+from array import array
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -25,6 +26,7 @@ from pliant.hardware.robot import Array, RobotInfo, check_command
 
 Maker = Callable[[RobotInfo], NamedController]
 
+_RESET, _STATES = int(Kind.RESET), (int(Kind.RESET), int(Kind.STATE))
 _GREETING_TIME = 5.0
 """For a connection that says nothing, s."""
 _MOST_CONNECTIONS = 16
@@ -199,14 +201,14 @@ class _Served:
         self._layout = Layout(self.info)
         self._begun = False
         self._steps = 0
-        self._times = np.zeros((0, 2))
+        self._computed, self._round_trips = array("d"), array("d")
 
     def answer(self, message: Message) -> bytes:
         """Return the answer to a state; raise `PliantError` where there is none."""
         if message.number != self.number + 1:
             raise MessageError(f"request {message.number} came after {self.number}.")
         self.number += 1
-        if message.kind not in (Kind.RESET, Kind.STATE) or len(message.payload) != 8 * self._layout.numbers:
+        if message.kind not in _STATES or len(message.payload) != 8 * self._layout.numbers:
             raise MessageError(
                 f"kind {message.kind} with {len(message.payload)} bytes came; a state, {8 * self._layout.numbers} "
                 "bytes, is needed."
@@ -216,7 +218,7 @@ class _Served:
         if not (math.isfinite(t) and math.isfinite(now)):
             raise MessageError(f"a state came at t = {t:g} s, {now:g} s of the robot; finite numbers are needed.")
         state = self._layout.state(numbers)
-        if message.kind == Kind.RESET:
+        if message.kind == _RESET:
             self._controller.reset(state)
             self._begun = True
             return protocol.ready(self.number)
@@ -235,17 +237,19 @@ class _Served:
             raise RemoteError(f"{self._controller.name} at t = {t:.6g} s: {error}") from error
 
     def _note(self, computed: float, round_trip: float) -> None:
-        at = self._steps % _REMEMBERED
-        if at >= len(self._times):
-            self._times = np.concatenate([self._times, np.full((max(1024, len(self._times)), 2), np.nan)])
-        self._times[at] = computed, round_trip
+        for times, time_ in ((self._computed, computed), (self._round_trips, round_trip)):
+            if self._steps < _REMEMBERED:
+                times.append(time_)
+            else:
+                times[self._steps % _REMEMBERED] = time_
         self._steps += 1
 
     def farewell(self, problem: str) -> str:
         """Say that it leaves, and how long its commands took."""
         text = f"robot {self.info.name!r} leaves after {self._steps} commands"
-        kept = self._times[: min(self._steps, _REMEMBERED)].T
-        for name, times in zip(("computed in", "round trip of the robot"), kept, strict=True):
+        both = (("computed in", self._computed), ("round trip of the robot", self._round_trips))
+        for name, kept in both:
+            times = np.array(kept)
             if (known := times[np.isfinite(times)]).size:
                 text += f"; {name} {in_microseconds(known)}"
         return f"{text}; {problem}" if problem else text

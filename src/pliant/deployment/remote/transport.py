@@ -19,7 +19,7 @@ FORMS = "unix, unix:/PATH, tcp:PORT, tcp:HOST:PORT"
 """How an address is written."""
 _LONGEST_PATH = 107
 _CONNECT_TIME = 5.0
-_BACKLOG = 8
+_BACKLOG = 32
 _KEPT_ALIVE = ((socket.TCP_KEEPIDLE, 5), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, 5))
 """A robot's machine that is silent and gone is noticed within ten seconds."""
 
@@ -135,7 +135,7 @@ class Connection:
             MessageError: what came is no message.
         """
         try:
-            got = self._socket.recv_into(self._view[self._filled :])
+            got = self._socket.recv_into(self._view[self._filled :] if self._filled else self._view)
         except BlockingIOError:
             return None
         except OSError as error:
@@ -164,12 +164,11 @@ class Connection:
 
     def wait_for(self, seconds: float) -> None:
         """Let `send` and `take` wait for at most that long."""
-        whole, part = divmod(max(seconds, 1e-6), 1.0)
         if self.fileno() < 0:
             raise ClosedError("it was left after a fault.")
         self._socket.settimeout(None)
         # The kernel's own timeout: one call a message, where that of Python's sockets takes two.
-        limit = struct.pack("ll", int(whole), int(1e6 * part))
+        limit = _timeval(seconds)
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
             self._socket.setsockopt(socket.SOL_SOCKET, option, limit)
 
@@ -186,6 +185,11 @@ class Connection:
         self._socket.close()
 
 
+def _timeval(seconds: float) -> bytes:
+    whole, part = divmod(max(seconds, 1e-6), 1.0)
+    return struct.pack("ll", int(whole), int(1e6 * part))
+
+
 def connect(address: Address) -> Connection:
     """Connect to where a controller is served; raise `RemoteError` if none is."""
     try:
@@ -193,7 +197,8 @@ def connect(address: Address) -> Connection:
             sock = socket.create_connection((address.place, address.port), _CONNECT_TIME)
         else:
             sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            sock.settimeout(_CONNECT_TIME)
+            # Python's timeout would not wait for a listener that has many to accept.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(_CONNECT_TIME))
             sock.connect(address.place)
     except OSError as error:
         reason = error.strerror or str(error)
