@@ -46,6 +46,10 @@ class Own(Controller):
                 time.sleep(600)
             raise KeyError("tail")
         return self.begin + [0.2 * t, 0.0, 0.2 * t, 0.0]
+
+class Wrong(Controller):
+    def update(self, state, t):
+        return [0.0]
 """
 
 
@@ -128,9 +132,7 @@ def test_a_deployment_with_a_remote_controller(control, verb, tmp_path):
     served.send_signal(signal.SIGINT)
     out, errors = served.communicate(timeout=900)
     assert served.returncode == 0, errors
-    assert out.count("robot 'arm2' connects: Setpoints") == 3, (
-        "the machine, its rehearsal, the example of the page"
-    )
+    assert out.count("robot 'arm2' connects: Setpoints") == 3, "machine, rehearsal, the page"
     assert out.count("robot 'arm2' leaves after 100 commands; computed in") == 3
     assert list(tmp_path.glob("control*")) == []
 
@@ -217,23 +219,24 @@ def test_a_signal_to_the_controller_ends_it_in_order_and_the_robot_is_told(contr
         (("controller=hold", "address=unix:/nowhere/at/all"), "no controller can be served at unix:/nowhere"),
         (("controller=hold", "address=tcp:192.0.2.1:5"), "no controller can be served at tcp:192.0.2.1:5"),
         (("controller=json:dumps",), "'json.dumps' is of no trusted package"),
+        (("controller=own:Wrong",), "takes a command of shape (4,)"),
         (("controller=remote", "controller.address=unix:/nowhere"), "no controller is served at unix:/nowhere"),
     ],
 )
 def test_what_cannot_be_served_is_explained(verb, words, part, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("PLIANT_TARGETS", "own")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "own.py").write_text(OWN)
+    sys.modules.pop("own", None)
     status, _, err = verb("control", *words)
     assert (status, part in err) == (2, True), err
 
 
-def test_a_rehearsal_is_refused_for_another_machine(control):
-    served = control("controller=hold", "robot.model.damping=0.1")
-    with describe("arm2").simulated() as robot, pytest.raises(MismatchError, match=r"damping: 0\.1 at the contr"):
-        RemoteController(robot.info, served.address)
-
-
-def test_help_shows_examples_and_settings(pliant):
-    done = pliant("control", "--help")
-    assert done.returncode == 0
-    for expected in ("Examples:", "address: unix", "pliant deploy controller=remote hardware=emulated"):
-        assert expected in done.stdout
+@pytest.mark.slow
+def test_a_robot_of_other_parameters_is_refused_unless_that_is_asked_for(control):
+    served = [control("controller=hold", "robot.model.damping=0.1", *more) for more in ((), ("same_robot=false",))]
+    with describe("arm2").simulated() as robot:
+        with pytest.raises(MismatchError, match=r"damping: 0\.1 at the controller, 0\.065 here"):
+            RemoteController(robot.info, served[0].address)
+        RemoteController(robot.info, served[1].address).close()

@@ -251,14 +251,13 @@ class _Served:
         for name, kept in both:
             times = np.array(kept)
             if (known := times[np.isfinite(times)]).size:
-                text += f"; {name} {in_microseconds(known)}"
+                median, most, largest = map(_short, np.percentile(known, [50, 99, 100]))
+                text += f"; {name} {median} (99 %: {most}, largest {largest})"
         return f"{text}; {problem}" if problem else text
 
 
-def in_microseconds(times: Array) -> str:
-    """Say the median, the 99th percentile and the largest of times, (n,), s."""
-    median, most, largest = 1e6 * np.percentile(times, [50, 99, 100])
-    return f"{median:.0f} µs (99 %: {most:.0f}, largest {largest:.0f})"
+def _short(seconds: float) -> str:
+    return f"{1e6 * seconds:.0f} µs" if seconds < 0.01 else f"{1e3 * seconds:.0f} ms"
 
 
 def robot_differences(expected: RobotInfo, given: RobotInfo, *, same_parameters: bool = True) -> list[str]:
