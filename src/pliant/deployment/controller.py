@@ -22,6 +22,7 @@ from pliant.controllers.trajectories import Trajectory
 from pliant.deployment.deployment import Deployment, error_text, live, machine_numbers, stand, timing
 from pliant.deployment.episodes import Trace
 from pliant.deployment.policy import difference_numbers
+from pliant.deployment.remote.client import RemoteController
 from pliant.deployment.reports import write_controller_report
 from pliant.deployment.tool_trace import ToolTrace, force_difference
 from pliant.envs.description import described
@@ -81,6 +82,8 @@ class NamedController(Controller):
         self.retraces = controller.retraces
         self.ends = type(controller).ended is not Controller.ended
         """Whether it may say that it has ended."""
+        if isinstance(controller, RemoteController):
+            self.name, self.ends = controller.name, controller.ends
 
     @property
     def ended(self) -> Ended | None:
@@ -110,8 +113,12 @@ class NamedController(Controller):
 
     def update(self, state: State, t: float) -> ArrayLike:
         """As the controller's."""
-        with _explained(self.name, f"failed at t = {t:.6g} s"):
+        try:
             return self.controller.update(state, t)
+        except PliantError:
+            raise
+        except Exception as error:
+            raise _explanation(self.name, f"failed at t = {t:.6g} s", error) from error
 
 
 @contextmanager
@@ -121,10 +128,13 @@ def _explained(name: str, what: str) -> Iterator[None]:
     except PliantError:
         raise
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(last.filename).name}, line {last.lineno}"
-        problem = f"{type(error).__name__}: {error}"
-        raise ConfigurationError(f"controller {name} {what}: {problem} ({where}).") from error
+        raise _explanation(name, what, error) from error
+
+
+def _explanation(name: str, what: str, error: Exception) -> ConfigurationError:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}, line {last.lineno}"
+    return ConfigurationError(f"controller {name} {what}: {type(error).__name__}: {error} ({where}).")
 
 
 class ControllerDeployment(Deployment):
