@@ -1,5 +1,6 @@
 """Levels of least squares under bounds, one after the other, and what is done when there is no solution."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -19,11 +20,11 @@ _UNIT_FORCE = 0.01
 """How much a force counts beside an acceleration where they are measured together: 100 N as 1 rad/s²."""
 _PULLS, _STILL = 20, 1e-9
 """Most of `reduction.pull`, and the step at which they end, relative to the residual."""
-_UNEVEN = (1e-3, 1e-1, 1.0)
+_UNEVEN = (1e-5, 1e-3, 1e-1, 1.0)
 """Directions of unlike weight that daqp is given, tried in turn: it forms the products of its rows, and takes one for
 dependent on others below the square root of 3.7e-11."""
-_HOLDING = 1e-7
-"""Cost, as the root of it, from which on a bound holds a level back, relative to 1 + what it misses."""
+_COUNTING = 1e-7
+"""How far a bound moves y for it to count, relative to 1 + the farthest that one does."""
 _SMALL = 1e-4
 """Weight of all motion in that search, beside 1 of what is relaxed."""
 
@@ -44,7 +45,8 @@ class _Level(NamedTuple):
     step: Array
     found: Array
     root: Array
-    held: Array
+    among: Array | None
+    """How what is bounded follows from y, if bounds count."""
 
 
 class NoSolutionError(Exception):
@@ -75,19 +77,19 @@ class BoundedLeastNorm:
             raise NoSolutionError
         return found
 
-    def held(self, rows: Array, cost: float) -> Array:
-        """Return the rows whose bounds made up for more than some cost in the last solution."""
+    def held(self, rows: Array) -> Array:
+        """Return the rows whose bounds count in the last solution."""
         shifts = np.abs(self._multipliers) * np.sqrt(np.einsum("ij,ij->i", rows, rows))
-        return rows[shifts > cost]
+        return rows[shifts > _COUNTING * (1.0 + shifts.max())]
 
     def _solve(self, model: Any, rows: Array | None, low: Array, high: Array, sense: NDArray[np.intc]) -> Array | None:
         if model.update(A=rows, bupper=high, blower=low, sense=sense) < 0:
             return None
         y, _, flag, info = model.solve()
-        if flag != 1 or not np.isfinite(y).all():
+        if flag != 1 or not math.isfinite(y @ y):
             return None
-        self._multipliers = multipliers = np.array(info["lam"])
-        sense[:] = (multipliers > 0.0) + 3 * (multipliers < 0.0)  # active; active at the lower bound
+        self._multipliers = np.array(info["lam"])
+        compiled(reduction.activate)(self._multipliers, sense)
         return np.array(y)
 
     def _add(self, rows: Array, low: Array, high: Array) -> tuple[Any, NDArray[np.intc]]:
@@ -167,7 +169,7 @@ class LevelledSolver:
         low, high = self._bounds(problem)
         wanted = problem.constraint_wanted
         free = self._eliminated(problem, wanted)
-        if free.misfit > reduction.FEASIBLE * (1.0 + np.abs(wanted).max(initial=0.0)):
+        if free.misfit > reduction.FEASIBLE:
             wanted = _nearest(problem.constraint, wanted)
             free = self._eliminated(problem, wanted)
         try:
@@ -216,7 +218,7 @@ class LevelledSolver:
                 self._ratio,
             )
         )
-        if not np.isfinite(free.misfit):
+        if not math.isfinite(free.misfit):
             raise NoSolutionError
         return free
 
@@ -247,7 +249,8 @@ class LevelledSolver:
             if level is self._levels[-1] or not len(now.step):
                 break
             tasks = now.tasks[: level.stop - level.start]
-            basis, offset = compiled(reduction.narrow)(tasks, now.held, now.root, basis, offset, now.step)
+            held = tasks[:0] if now.among is None else bounded.held(now.among)
+            basis, offset = compiled(reduction.narrow)(tasks, held, now.root, basis, offset, now.step)
         return found
 
     def _relaxed(self, problem: Problem, free: _Free, low: Array, high: Array) -> tuple[Array, Array]:
@@ -368,7 +371,7 @@ def _level(
         if status == reduction.NOT_FINITE:
             break
         if status == reduction.SATISFIED:
-            return _Level(tasks, step, found, root, tasks[:0])
+            return _Level(tasks, step, found, root, None)
         try:
             shift = bounded.solve(among, down, up)
         except NoSolutionError:
@@ -389,7 +392,7 @@ def _level(
             go(y, root, free[1], step, found)
             if y @ y <= _STILL**2 * (1.0 + missing @ missing):
                 break
-        return _Level(tasks, step, found, root, bounded.held(among, _HOLDING * (1.0 + float(np.sqrt(missing @ missing)))))
+        return _Level(tasks, step, found, root, among)
     raise NoSolutionError
 
 
