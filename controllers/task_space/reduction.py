@@ -190,7 +190,7 @@ def pull(tasks: Array, missing: Array, step: Array, root: Array) -> Array:
 
     Source: Rockafellar 1976, "Monotone operators and the proximal point algorithm".
     """
-    slope = np.dot(missing - np.dot(tasks, step), tasks)
+    slope: Array = np.dot(missing - np.dot(tasks, step), tasks)
     for k in range(len(step)):
         slope[k] /= root[k, k]
         for j in range(k + 1, len(step)):
