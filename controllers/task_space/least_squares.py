@@ -1,5 +1,6 @@
 """Levels of least squares under bounds, one after the other, and what is done when there is no solution."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -13,28 +14,29 @@ from pliant.controllers.task_space import reduction
 from pliant.controllers.task_space.problem import Problem, Solution, Status
 from pliant.errors import ConfigurationError, require_extra
 
-_MARGIN = 1e-6
-"""By how much bounds are drawn in, relative to 1 + |bound|, while others are relaxed: room for those that follow."""
 _UNIT_FORCE = 0.01
 """How much a force counts beside an acceleration where they are measured together: 100 N as 1 rad/s²."""
-_PULLS, _STILL = 20, 1e-9
+_PULLS, _STILL = 10, 1e-9
 """Most of `reduction.pull`, and the step at which they end, relative to the residual."""
-_UNEVEN = (1e-3, 1e-1, 1.0)
+_UNEVEN = (1e-5, 1e-2)
 """Directions of unlike weight that daqp is given, tried in turn: it forms the products of its rows, and takes one for
 dependent on others below the square root of 3.7e-11."""
-_HOLDING = 1e-7
-"""Cost, as the root of it, from which on a bound holds a level back, relative to 1 + what it misses."""
-_SMALL = 1e-4
-"""Weight of all motion in that search, beside 1 of what is relaxed."""
+_UNEVEN_LEVELS = (1e-3, 1e-1)
+"""Likewise where a level leaves motions to the next ones."""
+_RELAXING = 1e-2
+"""Likewise of what is relaxed and all other motion."""
+_INACCURATE = 1e-5
+"""Bounds that daqp says it could keep no better, rad/s², N·m or N."""
+_COUNTING = 1e-7
+"""How far a bound moves y for it to count, relative to 1 + the farthest that one does."""
 
 
 class _Free(NamedTuple):
-    """The motions that are left, see `reduction`."""
+    """Motions x = found + B·z, see `reduction`."""
 
-    start: Array
+    found: Array
     basis: Array
-    drive: Array
-    misfit: float
+    offset: Array
 
 
 class _Level(NamedTuple):
@@ -44,7 +46,8 @@ class _Level(NamedTuple):
     step: Array
     found: Array
     root: Array
-    held: Array
+    among: Array | None
+    """How what is bounded follows from y, if bounds count."""
 
 
 class NoSolutionError(Exception):
@@ -59,40 +62,50 @@ class BoundedLeastNorm:
         self._multipliers = np.zeros(0)
         self._models: dict[tuple[int, int], tuple[Any, NDArray[np.intc]]] = {}
 
-    def solve(self, rows: Array, low: Array, high: Array, warm: bool = True, same: bool = False) -> Array:
-        """Return y, (columns,); raise `NoSolutionError` where there is none or none was found."""
-        count, size = rows.shape
+    def solve(self, rows: Array, low: Array, high: Array, same: bool = False) -> Array:
+        """Return y, (columns,).
+
+        Args:
+            rows: (bounds, columns).
+            low, high: (bounds,) each.
+            same: whether the rows are those of the last call.
+
+        Raises:
+            NoSolutionError: there is none, or none was found.
+        """
+        size = rows.shape[1]
         if size == 0:
             raise NoSolutionError  # asked only where the one point there is passes a bound
-        model, sense = self._models.get(rows.shape) or self._add(rows, low, high)
-        if not warm:
-            sense[:] = 0
-        found = self._solve(model, None if same else rows, low, high, sense)
+        model, sense = self._models.get(rows.shape) or self._add(rows)
+        found = self._solve(model, rows, low, high, sense, same)
         if found is None and sense.any():
             sense[:] = 0
-            found = self._solve(model, rows, low, high, sense)
+            found = self._solve(model, rows, low, high, sense, False)
         if found is None:
             raise NoSolutionError
         return found
 
-    def held(self, rows: Array, cost: float) -> Array:
-        """Return the rows whose bounds made up for more than some cost in the last solution."""
+    def held(self, rows: Array) -> Array:
+        """Return the rows whose bounds count in the last solution."""
         shifts = np.abs(self._multipliers) * np.sqrt(np.einsum("ij,ij->i", rows, rows))
-        return rows[shifts > cost]
+        held: Array = rows[shifts > _COUNTING * (1.0 + shifts.max())]
+        return held
 
     def _solve(
-        self, model: Any, rows: Array | None, low: Array, high: Array, sense: NDArray[np.intc]
+        self, model: Any, rows: Array, low: Array, high: Array, sense: NDArray[np.intc], same: bool
     ) -> Array | None:
-        if model.update(A=rows, bupper=high, blower=low, sense=sense) < 0:
+        if model.update(A=None if same else rows, bupper=high, blower=low, sense=sense) < 0:
             return None
         y, _, flag, info = model.solve()
-        if flag != 1 or not np.isfinite(y).all():
+        if flag not in (1, 4) or not math.isfinite(y @ y):
             return None
-        self._multipliers = multipliers = np.array(info["lam"])
-        sense[:] = (multipliers > 0.0) + 3 * (multipliers < 0.0)  # active; active at the lower bound
+        if flag == 4 and max((rows @ y - high).max(), (low - rows @ y).max()) > _INACCURATE:
+            return None
+        self._multipliers = np.array(info["lam"])
+        compiled(reduction.activate)(self._multipliers, sense)
         return np.array(y)
 
-    def _add(self, rows: Array, low: Array, high: Array) -> tuple[Any, NDArray[np.intc]]:
+    def _add(self, rows: Array) -> tuple[Any, NDArray[np.intc]]:
         model, (count, size) = self._daqp.Model(), rows.shape
         # H is 1: no regularisation; rows may be short beside others; equalities are eliminated before
         model.settings = {"primal_tol": reduction.FEASIBLE, "zero_tol": 1e-24, "eps_prox": 0.0, "iter_limit": 1000}
@@ -168,20 +181,22 @@ class LevelledSolver:
         """Return x and the map from it to τ − h of the best that can be had."""
         low, high = self._bounds(problem)
         wanted = problem.constraint_wanted
-        free = self._eliminated(problem, wanted)
-        if free.misfit > reduction.FEASIBLE * (1.0 + np.abs(wanted).max(initial=0.0)):
-            wanted = _nearest(problem.constraint, wanted)
-            free = self._eliminated(problem, wanted)
+        free, drive, misfit = self._eliminated(problem, wanted)
+        if misfit > reduction.FEASIBLE:
+            free, drive, _ = self._eliminated(problem, _nearest(problem.constraint, wanted))
         try:
-            return self._tasks(problem, free, low, high), free.drive
+            return self._tasks(problem, drive, free, low, high), drive
         except NoSolutionError:
             pass
         try:
-            low, high = self._relaxed(problem, free, low, high)
+            free, low, high = self._relaxed(problem, drive, free, low, high)
         except NoSolutionError:
-            free = self._eliminated(problem, self._slipping(problem, low, high))
-            low, high = self._relaxed(problem, free, low, high)
-        return self._tasks(problem, free, low, high), free.drive
+            free, low, high = self._slipping(problem, drive, low, high)
+            free, low, high = self._relaxed(problem, drive, free, low, high)
+        try:
+            return self._tasks(problem, drive, free, low, high), drive
+        except NoSolutionError:
+            return free.found, drive
 
     def _bounds(self, problem: Problem) -> tuple[Array, Array]:
         """Return the bounds of (τ − h, u̇, C·λ); crossed ones of u̇ meet in their middle."""
@@ -203,29 +218,25 @@ class LevelledSolver:
                 raise NoSolutionError
         return low, high
 
-    def _eliminated(self, problem: Problem, wanted: Array | None) -> _Free:
-        """Return the motions that are left with these accelerations of the constraints, or without constraints."""
-        free = _Free(
-            *compiled(reduction.eliminate)(
-                problem.actuated,
-                self._passive,
-                problem.inertia,
-                problem.bias,
-                problem.constraint,
-                problem.constraint_wanted if wanted is None else wanted,
-                wanted is not None,
-                self._mass_weighted,
-                self._ratio,
-            )
+    def _eliminated(self, problem: Problem, wanted: Array | None) -> tuple[_Free, Array, float]:
+        """Return what `reduction.eliminate` does, with or without accelerations of the constraints."""
+        start, basis, drive, misfit = compiled(reduction.eliminate)(
+            problem.actuated,
+            self._passive,
+            problem.inertia,
+            problem.bias,
+            problem.constraint,
+            problem.constraint_wanted if wanted is None else wanted,
+            wanted is not None,
+            self._mass_weighted,
+            self._ratio,
         )
-        if not np.isfinite(free.misfit):
+        if not math.isfinite(misfit):
             raise NoSolutionError
-        return free
+        return _Free(start, basis, np.zeros(basis.shape[1])), drive, misfit
 
-    def _tasks(self, problem: Problem, free: _Free, low: Array, high: Array) -> Array:
+    def _tasks(self, problem: Problem, drive: Array, free: _Free, low: Array, high: Array) -> Array:
         """Return x of the tasks, level by level."""
-        found, basis = free.start, free.basis
-        offset = np.zeros(basis.shape[1])
         for level, bounded in zip(self._levels, self._bounded, strict=True):
             try:
                 now = _level(
@@ -238,57 +249,66 @@ class LevelledSolver:
                         self._scale[level],
                     ),
                     self._damping,
-                    (found, basis, offset, free.drive, problem.cone),
+                    _UNEVEN if len(self._levels) == 1 else _UNEVEN_LEVELS,
+                    (*free, drive, problem.cone),
                     (low, high),
                 )
             except NoSolutionError:
                 if level is self._levels[0] or not np.isfinite(problem.wanted).all():
                     raise
                 break  # what the higher levels have reached is a solution
-            found = now.found
             if level is self._levels[-1] or not len(now.step):
-                break
-            tasks = now.tasks[: level.stop - level.start]
-            basis, offset = compiled(reduction.narrow)(tasks, now.held, now.root, basis, offset, now.step)
-        return found
+                return now.found
+            free = _narrowed(bounded, now, free, level.stop - level.start)
+        return free.found
 
-    def _relaxed(self, problem: Problem, free: _Free, low: Array, high: Array) -> tuple[Array, Array]:
-        """Return the bounds with those of u̇ moved as little as possible, in the sum of squares."""
+    def _relaxed(
+        self, problem: Problem, drive: Array, free: _Free, low: Array, high: Array
+    ) -> tuple[_Free, Array, Array]:
+        """Return the motions with the least sum of squares of what limits of u̇ are passed by, and bounds for them."""
         nv, drives = self._sizes[:2]
         limited = drives + np.flatnonzero(
             (low[drives : drives + nv] > -reduction.INFINITE) | (high[drives : drives + nv] < reduction.INFINITE)
         )
-        rows = compiled(reduction.bound_rows)(free.drive, problem.cone, free.basis) / _SMALL
+        rows = compiled(reduction.bound_rows)(drive, problem.cone, free.basis)
+        size = rows.shape[1]
         slack = np.zeros((len(low), len(limited)))
         slack[limited, np.arange(len(limited))] = 1.0
-        inner_low, inner_high = _drawn_in(low, high, _MARGIN)
-        inner_low[limited], inner_high[limited] = low[limited], high[limited]
-        at = compiled(reduction.bounded_values)(free.drive, problem.cone, free.start)
-        everything = np.hstack([rows, slack])
-        down, up = compiled(reduction.gaps)(everything, at, inner_low, inner_high)
-        y = self._aside.solve(everything, down, up, warm=False)
-        reached = (at + rows @ y[: rows.shape[1]])[limited]
-        room = _MARGIN * (1.0 + np.abs(reached))
-        low, high = low.copy(), high.copy()
-        low[limited] = np.where(reached < low[limited], reached - room, low[limited])
-        high[limited] = np.where(reached > high[limited], reached + room, high[limited])
-        return low, high
+        everything = np.hstack([rows / _RELAXING, slack])
+        step, at = np.zeros(size), compiled(reduction.bounded_values)(drive, problem.cone, free.found)
+        for k in range(_PULLS):
+            down, up = compiled(reduction.gaps)(everything, at, low, high)
+            y = self._aside.solve(everything, down, up, same=k > 0)
+            moved = y[:size] / _RELAXING
+            step, at = step + moved, at + rows @ moved
+            if y[:size] @ y[:size] <= _STILL**2 * (1.0 + y @ y):
+                break
+        found = free.found + free.basis @ step
+        held = np.ascontiguousarray(self._aside.held(everything)[:, :size])
+        kept, offset = compiled(reduction.narrow)(rows[:0], held, np.eye(size), free.basis, free.offset, step)
+        return _Free(found, kept, offset), np.minimum(low, at), np.maximum(high, at)
 
-    def _slipping(self, problem: Problem, low: Array, high: Array) -> Array:
-        """Return the accelerations of the constraints nearest to the wanted ones that can be had."""
-        free = self._eliminated(problem, None)
-        low, high = _drawn_in(low, high, 2.0 * _MARGIN)
+    def _slipping(self, problem: Problem, drive: Array, low: Array, high: Array) -> tuple[_Free, Array, Array]:
+        """Return the motions whose accelerations of the constraints are nearest to those wanted, and bounds for them."""
+        free, _, _ = self._eliminated(problem, None)
         nv, drives = self._sizes[:2]
-        low[drives : drives + nv], high[drives : drives + nv] = -reduction.INFINITE, reduction.INFINITE
         rows = len(problem.constraint_wanted)
-        level = _level(
+        without = low.copy(), high.copy()
+        without[0][drives : drives + nv], without[1][drives : drives + nv] = (
+            -reduction.INFINITE,
+            reduction.INFINITE,
+        )
+        now = _level(
             self._aside,
             (problem.constraint, np.zeros((rows, rows)), problem.constraint_wanted, np.ones(rows), np.ones(rows)),
-            (_SMALL, 0.0),
-            (free.start, free.basis, np.zeros(free.basis.shape[1]), free.drive, problem.cone),
-            (low, high),
+            (_RELAXING**2, 0.0),
+            (_RELAXING, 1.0),
+            (*free, drive, problem.cone),
+            without,
         )
-        return np.asarray(problem.constraint @ level.found[:nv])
+        at = compiled(reduction.bounded_values)(drive, problem.cone, now.found)
+        at[drives : drives + nv] = low[drives : drives + nv]  # those of u̇ stay as they are
+        return _narrowed(self._aside, now, free, rows), np.minimum(low, at), np.maximum(high, at)
 
     def _write(self, problem: Problem, found: Array, drive: Array) -> None:
         """Write x into the solution."""
@@ -359,18 +379,19 @@ def _level(
     bounded: BoundedLeastNorm,
     rows: tuple[Array, Array, Array, Array, Array],
     damping: tuple[float, float],
+    uneven: tuple[float, ...],
     free: tuple[Array, Array, Array, Array, Array],
     limits: tuple[Array, Array],
 ) -> _Level:
     """Return the optimum of a level within its bounds; arguments as of `reduction.optimum`."""
-    for uneven in _UNEVEN:
+    for ratio in uneven:
         status, tasks, missing, step, found, root, among, down, up = compiled(reduction.optimum)(
-            *rows, *damping, uneven, *free, *limits
+            *rows, *damping, ratio, *free, *limits
         )
         if status == reduction.NOT_FINITE:
             break
         if status == reduction.SATISFIED:
-            return _Level(tasks, step, found, root, tasks[:0])
+            return _Level(tasks, step, found, root, None)
         try:
             shift = bounded.solve(among, down, up)
         except NoSolutionError:
@@ -391,19 +412,15 @@ def _level(
             go(y, root, free[1], step, found)
             if y @ y <= _STILL**2 * (1.0 + missing @ missing):
                 break
-        return _Level(
-            tasks, step, found, root, bounded.held(among, _HOLDING * (1.0 + float(np.sqrt(missing @ missing))))
-        )
+        return _Level(tasks, step, found, root, among)
     raise NoSolutionError
 
 
-def _drawn_in(low: Array, high: Array, margin: float) -> tuple[Array, Array]:
-    """Return bounds that are nearer to each other, but do not cross."""
-    middle = 0.5 * (low + high)
-    return (
-        np.minimum(low + margin * (1.0 + np.abs(low)), np.maximum(low, middle)),
-        np.maximum(high - margin * (1.0 + np.abs(high)), np.minimum(high, middle)),
-    )
+def _narrowed(bounded: BoundedLeastNorm, level: _Level, free: _Free, own: int) -> _Free:
+    """Return the motions that leave what the own rows of a level have reached."""
+    held = level.tasks[:0] if level.among is None else bounded.held(level.among)
+    kept = compiled(reduction.narrow)(level.tasks[:own], held, level.root, free.basis, free.offset, level.step)
+    return _Free(level.found, *kept)
 
 
 def _nearest(constraint: Array, wanted: Array) -> Array:

@@ -13,6 +13,7 @@ Source: Golub and Van Loan, "Matrix Computations", sections 5.2 (QR, compact WY 
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,12 +180,7 @@ def optimum(
         found, at = _reached(drive, cone, start, basis, step)
     rows = bound_rows(drive, cone, basis)
     down, up = gaps(rows, at, low, high)
-    for row in rows:
-        for k in range(free):
-            row[k] /= root[k, k]
-            for j in range(k + 1, free):
-                row[j] -= row[k] * root[k, j]
-    return status, tasks, missing, step, found, root, rows, down, up
+    return status, tasks, missing, step, found, root, np.dot(rows, _inverse(root)), down, up
 
 
 def pull(tasks: Array, missing: Array, step: Array, root: Array) -> Array:
@@ -194,7 +190,7 @@ def pull(tasks: Array, missing: Array, step: Array, root: Array) -> Array:
 
     Source: Rockafellar 1976, "Monotone operators and the proximal point algorithm".
     """
-    slope = np.dot(missing - np.dot(tasks, step), tasks)
+    slope: Array = np.dot(missing - np.dot(tasks, step), tasks)
     for k in range(len(step)):
         slope[k] /= root[k, k]
         for j in range(k + 1, len(step)):
@@ -243,6 +239,12 @@ def gaps(rows: Array, at: Array, low: Array, high: Array) -> tuple[Array, Array]
         if down[k] <= room and up[k] >= -room and not np.any(rows[k] != 0.0):
             down[k], up[k] = -INFINITE, INFINITE
     return down, up
+
+
+def activate(multipliers: Array, sense: NDArray[np.intc]) -> None:
+    """Write into daqp's `sense` which bounds a solution is at: 1 the upper, 3 the lower one."""
+    for k in range(len(sense)):
+        sense[k] = 1 if multipliers[k] > 0.0 else (3 if multipliers[k] < 0.0 else 0)
 
 
 def go(further: Array, root: Array, basis: Array, step: Array, found: Array) -> None:
@@ -476,40 +478,49 @@ def _product(a: Array, b: Array, begin: int) -> float:
 def _damped(tasks: Array, missing: Array, damping: float, offset: Array) -> tuple[Array, Array]:
     """Return z and R of the least |A·z − r|² + damping²·|z + offset|² by reflections into R = damping·1."""
     count, free = tasks.shape
-    work = np.empty((count, free + 1))
-    work[:, :free], work[:, free] = tasks, missing
-    root = np.zeros((free, free + 1))
-    column, along = np.empty(count), np.empty(free + 1)
+    work = np.empty((free + 1, count))
+    work[:free], work[free] = tasks.T, missing
+    root = np.zeros((free, free))
+    right = -damping * offset
     for k in range(free):
-        root[k, k], root[k, free] = damping, -damping * offset[k]
-    for k in range(free):
-        size = 0.0
-        for i in range(count):
-            column[i] = work[i, k]
-            size += column[i] * column[i]
-        if size == 0.0:
-            continue
+        column = work[k]
+        size = _product(column, column, 0)
         norm = math.sqrt(size + damping**2)
         top = damping + norm
         factor = 1.0 / (norm * top)
-        for j in range(k, free + 1):
-            along[j] = top * root[k, j]
-        for i in range(count):
-            for j in range(k, free + 1):
-                along[j] += column[i] * work[i, j]
-        for j in range(k, free + 1):
-            along[j] *= factor
-            root[k, j] -= top * along[j]
-        for i in range(count):
-            for j in range(k + 1, free + 1):
-                work[i, j] -= column[i] * along[j]
+        root[k, k] = -norm
+        for j in range(k + 1, free + 1):
+            other = work[j]
+            along = _product(column, other, 0)
+            if j == free:
+                along += top * right[k]
+            along *= factor
+            if j < free:
+                root[k, j] = -top * along
+            else:
+                right[k] -= top * along
+            for i in range(count):
+                other[i] -= along * column[i]
     step = np.empty(free)
     for i in range(free - 1, -1, -1):
-        rest = root[i, free]
+        rest = right[i]
         for j in range(i + 1, free):
             rest -= root[i, j] * step[j]
         step[i] = rest / root[i, i]
-    return step, np.ascontiguousarray(root[:, :free])
+    return step, root
+
+
+def _inverse(root: Array) -> Array:
+    """Return R⁻¹ of an upper R."""
+    free = len(root)
+    inverse = np.eye(free)
+    for i in range(free):
+        row = inverse[i]
+        for k in range(i, free):
+            row[k] /= root[k, k]
+            for j in range(k + 1, free):
+                row[j] -= row[k] * root[k, j]
+    return inverse
 
 
 def _cholesky(matrix: Array) -> Array:
