@@ -142,8 +142,8 @@ class SimulatedRobot(Robot):
         conditions = Conditions(command_delay, sensor_delay, position_noise, velocity_noise, torque_noise)
         self.compiled = compile_robot(model, period, conditions, randomisation, backend, signals, sensing)
         """What is fixed about it."""
-        self._end_effectors, self._target_sites = dict(model.end_effectors), dict(model.targets)
-        self._changed_noise: dict[int, float] = {}
+        self._end_effectors, self._force_torque = dict(model.end_effectors), dict(model.force_torque)
+        self._target_sites, self._changed_noise = dict(model.targets), dict[int, float]()
         self._info, self._model, self._controls = self.compiled.info, self.compiled.model, self.compiled.controls
         self._low, self._high, self._rest = self._info.low, self._info.high, self._info.rest
         self._seed = seed
@@ -185,7 +185,7 @@ class SimulatedRobot(Robot):
         """Where its end effectors are for given joint positions."""
         from pliant.envs.simulation.kinematics import ModelKinematics
 
-        return ModelKinematics(self.compiled, self._end_effectors)
+        return ModelKinematics(self.compiled, self._end_effectors, self._force_torque)
 
     def connect(self) -> None:
         """Put the robot at its start, with the noise seeded as at construction."""
