@@ -411,6 +411,19 @@ def test_damaged_greetings_with_a_checksum_that_is_right_do_not_end_the_server(s
     as_soon_as_there_is_room(server).close()
 
 
+@pytest.mark.parametrize("parameters", ['{"joints": 5, "x": 1}', '{"joints": {"hip": [[1], {}]}}', 400 * '{"a":'])
+def test_parameters_of_any_form_do_not_end_the_server(serve, parameters):
+    server = serve(expected=robot_info(parameters={"joints": {"hip": {"damping": 1.0}}}))
+    text = HELLO[HEADER.size :].decode().replace('"parameters":{}', f'"parameters":{parameters}')
+    assert parameters in text
+    end = 400 * "}" if parameters.startswith('{"a":{') else ""
+    greeting = text.replace(parameters, parameters + ("1" + end if end else ""))
+    kind, refusal = ask(server, framed(Kind.HELLO, 0, greeting.encode()))
+    assert kind == Kind.ACCEPT or refusal.reason in ("message", "robot"), refusal
+    with pytest.raises(MismatchError):  # it is there
+        remote(server, robot_info(name="cat"))
+
+
 def test_the_address_is_left_free(serve, tmp_path):
     server = serve()
     server.stop()
