@@ -12,12 +12,14 @@ from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array, positive
 from pliant.controllers.task_space import reduction
 from pliant.controllers.task_space.problem import Problem, Solution, Status
-from pliant.errors import ConfigurationError, require_extra
+from pliant.errors import ConfigurationError, check_bounds, require_extra
 
 _UNIT_FORCE = 0.01
 """How much a force counts beside an acceleration where they are measured together: 100 N as 1 rad/s²."""
 _PULLS, _STILL = 10, 1e-9
-"""Most of `reduction.pull`, and the step at which they end, relative to the residual."""
+"""Most of `reduction.pull`, and the step at which they end, relative to 1 + the residual."""
+_RELAXING_PULLS = 4
+"""Most of them in the search for what must give way."""
 _UNEVEN = (1e-5, 1e-2)
 """Directions of unlike weight that daqp is given, tried in turn: it forms the products of its rows, and takes one for
 dependent on others below the square root of 3.7e-11."""
@@ -54,6 +56,10 @@ class NoSolutionError(Exception):
     """There is none, or none was found."""
 
 
+class NotFiniteError(Exception):
+    """Something that was given, or that followed from it, is not a finite number."""
+
+
 class BoundedLeastNorm:
     """Finds the least |y| with low ≤ rows·y ≤ high by daqp; begins with the bounds that were met the last time."""
 
@@ -73,9 +79,11 @@ class BoundedLeastNorm:
         Raises:
             NoSolutionError: there is none, or none was found.
         """
-        size = rows.shape[1]
-        if size == 0:
-            raise NoSolutionError  # asked only where the one point there is passes a bound
+        if rows.shape[1] == 0:
+            if (low > reduction.FEASIBLE).any() or (high < -reduction.FEASIBLE).any():
+                raise NoSolutionError
+            self._multipliers = np.zeros(len(low))
+            return np.zeros(0)
         model, sense = self._models.get(rows.shape) or self._add(rows)
         found = self._solve(model, rows, low, high, sense, same)
         if found is None and sense.any():
@@ -127,7 +135,7 @@ class LevelledSolver:
         levels: where each level begins among the rows of tasks, and their number.
         scale: s by which the rows' own weights are multiplied, (rows,).
         regularisation: ε of u̇, above 0.
-        force_regularisation: ε of λ, above 0.
+        force_regularisation: ε of λ, from 1e-8 times that of u̇ on.
         mass_weighted: whether |u̇|² is u̇ᵀ·M·u̇.
 
     Raises:
@@ -145,7 +153,7 @@ class LevelledSolver:
         mass_weighted: bool,
     ) -> None:
         least = positive("regularisation", regularisation)
-        forces = positive("regularisation of forces", force_regularisation)
+        forces = check_bounds("regularisation of forces", force_regularisation, 1e-8 * least, 1e8)
         self._ratio = min(_UNIT_FORCE, float(np.sqrt(forces / least)))
         self._damping = float(np.sqrt(least)), float(np.sqrt(max(forces - least * self._ratio**2, 0.0)))
         self._mass_weighted = bool(mass_weighted)
@@ -173,7 +181,7 @@ class LevelledSolver:
             try:
                 found, drive = self._found(problem)
                 self._write(problem, found, drive)
-            except (NoSolutionError, np.linalg.LinAlgError):
+            except (NoSolutionError, NotFiniteError, np.linalg.LinAlgError):
                 self._brake(problem)
         return self._solution
 
@@ -189,10 +197,10 @@ class LevelledSolver:
         except NoSolutionError:
             pass
         try:
-            free, low, high = self._relaxed(problem, drive, free, low, high)
+            free, low, high = self._relaxed(problem, drive, free, low, high, feasible=False)
         except NoSolutionError:
             free, low, high = self._slipping(problem, drive, low, high)
-            free, low, high = self._relaxed(problem, drive, free, low, high)
+            free, low, high = self._relaxed(problem, drive, free, low, high, feasible=True)
         try:
             return self._tasks(problem, drive, free, low, high), drive
         except NoSolutionError:
@@ -232,7 +240,7 @@ class LevelledSolver:
             self._ratio,
         )
         if not math.isfinite(misfit):
-            raise NoSolutionError
+            raise NotFiniteError
         return _Free(start, basis, np.zeros(basis.shape[1])), drive, misfit
 
     def _tasks(self, problem: Problem, drive: Array, free: _Free, low: Array, high: Array) -> Array:
@@ -250,22 +258,31 @@ class LevelledSolver:
                     ),
                     self._damping,
                     _UNEVEN if len(self._levels) == 1 else _UNEVEN_LEVELS,
+                    _PULLS,
                     (*free, drive, problem.cone),
                     (low, high),
                 )
             except NoSolutionError:
-                if level is self._levels[0] or not np.isfinite(problem.wanted).all():
+                if level is self._levels[0]:
                     raise
-                break  # what the higher levels have reached is a solution
-            if level is self._levels[-1] or not len(now.step):
+                continue  # what the higher levels have reached is a solution
+            if level is self._levels[-1]:
                 return now.found
             free = _narrowed(bounded, now, free, level.stop - level.start)
         return free.found
 
     def _relaxed(
-        self, problem: Problem, drive: Array, free: _Free, low: Array, high: Array
+        self, problem: Problem, drive: Array, free: _Free, low: Array, high: Array, feasible: bool
     ) -> tuple[_Free, Array, Array]:
-        """Return the motions with the least sum of squares of what limits of u̇ are passed by, and bounds for them."""
+        """Return the motions with the least sum of squares of what limits of u̇ are passed by, and bounds for them.
+
+        Args:
+            problem: the instant.
+            drive: see `reduction.eliminate`.
+            free: all motions that are left.
+            low, high: see `reduction.limits`.
+            feasible: whether the one found so far keeps torques and cones.
+        """
         nv, drives = self._sizes[:2]
         limited = drives + np.flatnonzero(
             (low[drives : drives + nv] > -reduction.INFINITE) | (high[drives : drives + nv] < reduction.INFINITE)
@@ -275,13 +292,25 @@ class LevelledSolver:
         slack = np.zeros((len(low), len(limited)))
         slack[limited, np.arange(len(limited))] = 1.0
         everything = np.hstack([rows / _RELAXING, slack])
+        unlimited = low.copy(), high.copy()
+        unlimited[0][limited], unlimited[1][limited] = -reduction.INFINITE, reduction.INFINITE
         step, at = np.zeros(size), compiled(reduction.bounded_values)(drive, problem.cone, free.found)
-        for k in range(_PULLS):
+        if not feasible:
+            down, up = compiled(reduction.gaps)(rows, at, *unlimited)
+            self._aside.solve(rows, down, up)  # whether there is any solution is told sooner without slack
+        for k in range(_RELAXING_PULLS):
             down, up = compiled(reduction.gaps)(everything, at, low, high)
-            y = self._aside.solve(everything, down, up, same=k > 0)
+            try:
+                y = self._aside.solve(everything, down, up, same=k > 0)
+            except NoSolutionError:
+                if not feasible and not k:
+                    raise
+                if not k:
+                    return free, np.minimum(low, at), np.maximum(high, at)
+                break
             moved = y[:size] / _RELAXING
             step, at = step + moved, at + rows @ moved
-            if y[:size] @ y[:size] <= _STILL**2 * (1.0 + y @ y):
+            if y[:size] @ y[:size] <= _STILL * y @ y:
                 break
         found = free.found + free.basis @ step
         held = np.ascontiguousarray(self._aside.held(everything)[:, :size])
@@ -303,6 +332,7 @@ class LevelledSolver:
             (problem.constraint, np.zeros((rows, rows)), problem.constraint_wanted, np.ones(rows), np.ones(rows)),
             (_RELAXING**2, 0.0),
             (_RELAXING, 1.0),
+            _RELAXING_PULLS,
             (*free, drive, problem.cone),
             without,
         )
@@ -336,7 +366,7 @@ class LevelledSolver:
             (solution.torque_bound, solution.acceleration_bound, solution.cone_bound),
         )
         if status == Status.BRAKING:
-            raise NoSolutionError
+            raise NotFiniteError
         solution.status = Status(status)
 
     def _brake(self, problem: Problem) -> None:
@@ -380,6 +410,7 @@ def _level(
     rows: tuple[Array, Array, Array, Array, Array],
     damping: tuple[float, float],
     uneven: tuple[float, ...],
+    pulls: int,
     free: tuple[Array, Array, Array, Array, Array],
     limits: tuple[Array, Array],
 ) -> _Level:
@@ -389,7 +420,7 @@ def _level(
             *rows, *damping, ratio, *free, *limits
         )
         if status == reduction.NOT_FINITE:
-            break
+            raise NotFiniteError
         if status == reduction.SATISFIED:
             return _Level(tasks, step, found, root, None)
         try:
@@ -399,7 +430,7 @@ def _level(
         go, pull = compiled(reduction.go), compiled(reduction.pull)
         go(shift, root, free[1], step, found)
         y = shift
-        for _ in range(_PULLS if status == reduction.INEXACT else 0):
+        for _ in range(pulls if status == reduction.INEXACT else 0):
             moved = among @ y
             down, up = down - moved, up - moved
             y = pull(tasks, missing, step, root)

@@ -168,7 +168,7 @@ def optimum(
     free = len(offset)
     step, root = _damped(tasks, missing, damping, offset)
     found, at = _reached(drive, cone, start, basis, step)
-    status = _state(at, low, high)
+    status = _state(at, low, high) if math.isfinite(np.sum(missing)) else NOT_FINITE
     if status != VIOLATED:
         return status, tasks, missing, step, found, root, tasks, at, at
     least, most = math.inf, 0.0
