@@ -18,9 +18,17 @@ SOLE = np.array([0.13, 0.0624435])
 SLIDING = 0.7
 """Coefficient of friction."""
 STANCE = {
-    **{f"{side}_leg_{joint}": angle for side in "lr" for joint, angle in (("hpy", -0.45), ("kny", 0.9), ("aky", -0.45))},
+    **{
+        f"{side}_leg_{joint}": angle
+        for side in "lr"
+        for joint, angle in (("hpy", -0.45), ("kny", 0.9), ("aky", -0.45))
+    },
     **{f"{side}_arm_{joint}": angle for side in "lr" for joint, angle in (("ely", 1.2), ("wry", 0.5))},
-    **{f"{side}_arm_{joint}": sign * angle for side, sign in (("l", 1), ("r", -1)) for joint, angle in (("elx", 0.8), ("shx", -0.6))},
+    **{
+        f"{side}_arm_{joint}": sign * angle
+        for side, sign in (("l", 1), ("r", -1))
+        for joint, angle in (("elx", 0.8), ("shx", -0.6))
+    },
 }
 """Knees and elbows bent, away from their stops; the other joints are at 0."""
 ATLAS_LEVELS = (0, 3, 6, 9, 37)
@@ -58,7 +66,7 @@ def tasks(problem, level=None):
 
 
 def stationarity(problem, x, rows, right, equal, small=0.0):
-    """Return how far x is from the least |rows·x − right|² + small·x² within the problem's bounds, relative to its terms.
+    """Return how far x is from the least |rows·x − right|² + small·x² within the problem's bounds, relatively.
 
     By the multipliers that the conditions of Karush, Kuhn and Tucker ask for: of any sign for rows that are to be
     equal, and none that pulls for the bounds that x is at.
@@ -118,6 +126,15 @@ def random_problem(
     problem.acceleration_low[:], problem.acceleration_high[:] = low[drives:width], high[drives:width]
     problem.cone_high[:] = high[width:]
     return problem
+
+
+def with_levels(problem, levels):
+    """Return a copy of a problem whose rows of tasks are divided otherwise."""
+    other = Problem(problem.actuated, len(problem.bias), *problem.cone.shape[::-1], levels)
+    for name, value in vars(problem).items():
+        if isinstance(value, np.ndarray):
+            getattr(other, name)[:] = value
+    return other
 
 
 class Ur10:

@@ -1,9 +1,5 @@
 import numpy as np
 import pytest
-
-from pliant.controllers.task_space.hierarchical_qp import HierarchicalQP
-from pliant.controllers.task_space.problem import Problem, Status
-from pliant.controllers.task_space.weighted_qp import WeightedQP
 from tests.controllers.task_space.problems import (
     Atlas,
     equalities,
@@ -12,7 +8,12 @@ from tests.controllers.task_space.problems import (
     random_problem,
     stationarity,
     tasks,
+    with_levels,
 )
+
+from pliant.controllers.task_space.hierarchical_qp import HierarchicalQP
+from pliant.controllers.task_space.problem import Problem, Status
+from pliant.controllers.task_space.weighted_qp import WeightedQP
 
 pytest.importorskip("daqp")
 
@@ -67,7 +68,9 @@ def test_one_level_is_the_weighted_one():
     for _ in range(10):
         problem = random_problem(rng, drives=8, levels=(0, 14))
         strict = motion(HierarchicalQP(problem, 1e-3, 1e-3).solve(problem))
-        np.testing.assert_allclose(motion(WeightedQP(problem, (1.0,), 1e-3, 1e-3).solve(problem)), strict, atol=1e-8)
+        np.testing.assert_allclose(
+            motion(WeightedQP(problem, (1.0,), 1e-3, 1e-3).solve(problem)), strict, atol=1e-8
+        )
 
 
 def test_is_the_limit_of_weights_that_differ_ever_more():
@@ -106,10 +109,7 @@ def test_warm_and_cold_starts_agree():
 def test_atlas_keeps_its_balance_whatever_its_hand_is_to_do():
     atlas = Atlas()
     atlas.set()
-    problem = Problem(atlas.problem.actuated, 34, 12, 32, (0, 6, 9, 37))
-    for name, value in vars(atlas.problem).items():
-        if isinstance(value, np.ndarray):
-            getattr(problem, name)[:] = value
+    problem = with_levels(atlas.problem, (0, 6, 9, 37))
     solver = HierarchicalQP(problem)
     solution = solver.solve(problem)
     assert solution.status == Status.SOLVED

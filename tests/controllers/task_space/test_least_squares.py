@@ -4,11 +4,11 @@ import mujoco
 import numpy as np
 import pytest
 from scipy.optimize import nnls
+from tests.controllers.task_space.problems import ATLAS_WEIGHTS, Atlas, bounds, equalities, random_problem
 
 from pliant.controllers.task_space.hierarchical_qp import HierarchicalQP
 from pliant.controllers.task_space.problem import Problem, Status
 from pliant.controllers.task_space.weighted_qp import WeightedQP
-from tests.controllers.task_space.problems import ATLAS_WEIGHTS, Atlas, bounds, equalities, random_problem
 
 pytest.importorskip("daqp")
 
@@ -156,7 +156,8 @@ def test_straight_legs_bear_their_load():
 
 @pytest.mark.parametrize("kind", SOLVERS)
 @pytest.mark.parametrize(
-    "name", ["inertia", "bias", "constraint", "constraint_wanted", "jacobian", "wanted", "weight", "cone", "force_map"]
+    "name",
+    ["inertia", "bias", "constraint", "constraint_wanted", "jacobian", "wanted", "weight", "cone", "force_map"],
 )
 def test_what_is_not_a_number_brakes(kind, name):
     problem = random_problem(np.random.default_rng(4), drives=8)

@@ -2,10 +2,6 @@ import sys
 
 import numpy as np
 import pytest
-
-from pliant.controllers.task_space.problem import Status
-from pliant.controllers.task_space.weighted_qp import WeightedQP
-from pliant.errors import ConfigurationError, MissingExtraError, OutOfBoundsError, ShapeError
 from tests.controllers.task_space.problems import (
     ATLAS_WEIGHTS,
     Atlas,
@@ -18,6 +14,10 @@ from tests.controllers.task_space.problems import (
     stationarity,
     tasks,
 )
+
+from pliant.controllers.task_space.problem import Status
+from pliant.controllers.task_space.weighted_qp import WeightedQP
+from pliant.errors import ConfigurationError, MissingExtraError, OutOfBoundsError, ShapeError
 
 daqp = pytest.importorskip("daqp")
 
@@ -133,7 +133,7 @@ def test_warm_and_cold_starts_agree():
 
 
 def test_a_tiny_regularisation_leaves_tasks_as_they_are():
-    """Also where tasks leave motions free and bounds bind, so that the weights differ by 14 orders of magnitude."""
+    """Also where tasks leave motions free and bounds bind, with weights that differ by 14 orders of magnitude."""
     rng = np.random.default_rng(4)
     for _ in range(30):
         problem = random_problem(rng, drives=8, levels=(0, 3, 5))
