@@ -46,7 +46,7 @@ class Problem:
         self.wanted = np.zeros(rows)
         """b, (rows,): wanted acceleration less Ġ·u."""
         self.weight = np.ones(rows)
-        """Within a level, (rows,), above 0."""
+        """By which a row counts within its level, (rows,), above 0: its error is multiplied by it."""
         self.torque_low, self.torque_high = np.full(drives, -np.inf), np.full(drives, np.inf)
         """Of τ, (drives,), N·m or N."""
         self.acceleration_low, self.acceleration_high = np.full(nv, -np.inf), np.full(nv, np.inf)
