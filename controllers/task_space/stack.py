@@ -1,5 +1,6 @@
 """A stack of tasks on a robot: from its state to the torques that do them, level by level."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -78,7 +79,7 @@ class TaskStack:
         if isinstance(last, PostureTask) and rows[-1] - starts[-1] == last.rows:
             self.problem.rest = set(dofs.tolist()) <= set(last.dofs.tolist())
         for task, begin in zip(self.tasks.values(), rows, strict=False):
-            self.problem.weight[begin : begin + task.rows] = task.weight
+            self.problem.weight[begin : begin + task.rows] = math.sqrt(task.weight)
         if torque is not None:
             low, high = _bounds(torque, len(dofs))
             self.problem.torque_low[:], self.problem.torque_high[:] = low[order], high[order]
