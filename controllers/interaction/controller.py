@@ -36,7 +36,7 @@ from pliant.controllers.interaction.motion import STILL, CartesianMotion, JointM
 from pliant.controllers.interaction.planning import Arm, Rehearsal, places
 from pliant.controllers.interaction.stability import Contact, LowPass
 from pliant.controllers.interaction.tracking import Tracking
-from pliant.controllers.interaction.wrench import WrenchRamp, WrenchSensing
+from pliant.controllers.interaction.wrench import WrenchRamp, WrenchSensing, check_load
 from pliant.controllers.poses import difference
 from pliant.errors import MismatchError, RobotError, check_bounds
 from pliant.hardware.robot import RobotInfo, State
@@ -139,10 +139,11 @@ class InteractionController(Controller):
         return Ended("all goals are done") if listed and not busy else None
 
     def check(self, info: RobotInfo) -> None:
-        """Raise `MismatchError` if a robot lacks a joint, column or signal, or has another period.
+        """Raise `MismatchError` if a robot lacks a joint, column or signal, has another period or another load.
 
         From then on it is for this robot, whose columns and signals may stand elsewhere.
         """
+        check_load(self._wrench.conditioning, info.name, self.arm.sensor)
         joints, columns, signals = places(self.arm, info)
         if info.period != self._period:
             raise MismatchError(
