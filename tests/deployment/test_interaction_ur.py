@@ -116,7 +116,7 @@ def test_admittance_up_the_ramp_presses_as_predicted_and_comes_home_by_its_way(t
     assert np.abs(q[-1] - rest).max() < 0.01
     straight = np.linspace(q[0], rest, 200)
     assert off(q, done.sent) < 0.3 * off(straight, done.sent)
-    assert force.max() < 1.7 * before.max() + 2.0
+    assert force.max() < 1.1 * before.max() + 2.0, "it lifts off first"
     assert "predicted by simulation" in done.report.read_text()
     assert done.said[-1] == "completed"
 
