@@ -12,8 +12,8 @@ from pliant.controllers.interaction.laws import exact_step
 DISTANCE: Final = 8e-3
 """How far the tool is lifted off, m."""
 _RATE: Final = 4.0
-"""Of the two poles with which it follows the force, and a contact that ends, 1/s: gentle on a way back, too, that is
-several times as quick."""
+"""Of the two poles with which it follows the force, and a contact that ends, 1/s: gentle also on a way back that
+is several times as quick."""
 _ENDED: Final = 1e-5
 """Shorter than this is none, m."""
 
