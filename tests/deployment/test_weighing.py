@@ -32,10 +32,6 @@ WORDS = [
     "run={settle: 0.1, average: 0.2}",
     "safety.motion.rad.walk_speed=1.5",
 ]
-NOISE = [
-    "~robot.simulation.sensing",
-    "+robot.simulation.sensing={wrist/force_*: {noise: 0.4}, wrist/torque_*: {noise: 0.03}}",
-]
 
 
 def configured(*words):
@@ -44,13 +40,19 @@ def configured(*words):
 
 
 class Biased(RobotWrapper):
-    """A robot whose wrist reads a bias."""
+    """A robot whose wrist reads a bias and noise of 0.4 N and 0.03 N·m."""
+
+    def __init__(self, robot):
+        super().__init__(robot)
+        self.random = np.random.default_rng(0)
 
     def read(self):
         state = self.robot.read()
         first = len(self.info.signals) - len(self.info.sensors)
         sensors = state.sensors.copy()
-        sensors[[self.info.signal(f"wrist/{quantity}") - first for quantity in QUANTITIES]] += BIAS
+        sensors[[self.info.signal(f"wrist/{quantity}") - first for quantity in QUANTITIES]] += BIAS + np.repeat(
+            [0.4, 0.03], 3
+        ) * self.random.standard_normal(6)
         return state._replace(sensors=sensors)
 
 
@@ -62,7 +64,7 @@ def weighed(config, robot, folder):
 
 
 def test_load_and_bias_are_found_within_the_stated_errors(tmp_path):
-    config = configured(*NOISE)
+    config = configured()
     robot = machine(config)
     weighing, numbers = weighed(config, Biased(robot), tmp_path)
     found = weighing.found
