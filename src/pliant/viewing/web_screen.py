@@ -23,8 +23,8 @@ from pliant.viewing.sliders import Slider
 LOOPBACK = "127.0.0.1"
 _FIRST, _COUNT = 8080, 20
 """Ports to choose from where none is asked for."""
-_PAGE, _SLIDER = 320.0, 110.0
-"""Widths of the list of sliders and of one of them, pixels."""
+_SLIDERS, _SLIDER = (60.0, 20.0, 330.0, 260.0), 110.0
+"""Place and size of the list of sliders, and width of one of them, pixels."""
 
 
 class _LoopbackViewer(web_viewer.WebViewer):  # type: ignore[misc]
@@ -89,12 +89,21 @@ class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
     @messages.handler  # type: ignore[untyped-decorator]
     def on_gui(self, event: messages.BuildGuiEvent) -> None:
         """Say what the keys do, and show the sliders."""
-        imgui.SetNextWindowSize(imgui.Vec2(_PAGE if self._controls.sliders else 0.0, 0.0), imgui.Cond.FirstUseEver)
         if imgui.Begin("Pliant"):
             for key, meaning in KEYS.items():
                 imgui.TextUnformatted(f"{key}: {meaning}")
             if self._controls.paused:
                 imgui.TextUnformatted("paused")
+        imgui.End()
+        if self._controls.sliders:
+            self._show_sliders()
+
+    def _show_sliders(self) -> None:
+        """Show the sliders in a window of their own, folded until its title is clicked."""
+        imgui.SetNextWindowPos(imgui.Vec2(*_SLIDERS[:2]), imgui.Cond.FirstUseEver)
+        imgui.SetNextWindowSize(imgui.Vec2(*_SLIDERS[2:]), imgui.Cond.FirstUseEver)
+        imgui.SetNextWindowCollapsed(True, imgui.Cond.FirstUseEver)
+        if imgui.Begin("Sliders"):
             for slider in self._controls.sliders:
                 _show(slider)
         imgui.End()
