@@ -17,7 +17,7 @@ from pliant.actuators import JointOnModel
 from pliant.envs.rendering import RenderingError, as_geoms
 from pliant.envs.simulation import SimulatedRobot
 from pliant.viewing.overlay import Overlay
-from pliant.viewing.screens import KEYS, Controls, free_camera
+from pliant.viewing.screens import KEYS, LIST_KEY, Controls, free_camera
 from pliant.viewing.sliders import Slider
 
 LOOPBACK = "127.0.0.1"
@@ -82,7 +82,7 @@ class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
         )
         viewer_utils.apply_perturb(self.viewer, self.viewer.model, self.viewer.data)
         if not imgui.GetIO().WantCaptureKeyboard:
-            for key in KEYS:
+            for key in self._keys():
                 if imgui.IsKeyPressed(getattr(imgui.Key, key), False):
                     self._controls.press(key)
 
@@ -90,19 +90,22 @@ class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
     def on_gui(self, event: messages.BuildGuiEvent) -> None:
         """Say what the keys do, and show the sliders."""
         if imgui.Begin("Pliant"):
-            for key, meaning in KEYS.items():
+            for key, meaning in self._keys().items():
                 imgui.TextUnformatted(f"{key}: {meaning}")
             if self._controls.paused:
                 imgui.TextUnformatted("paused")
         imgui.End()
-        if self._controls.sliders:
+        if self._controls.sliders and self._controls.listed:
             self._show_sliders()
 
+    def _keys(self) -> dict[str, str]:
+        """What can be pressed."""
+        return {**KEYS, **(LIST_KEY if self._controls.sliders else {})}
+
     def _show_sliders(self) -> None:
-        """Show the sliders in a window of their own, folded until its title is clicked."""
+        """Show the sliders in a window of their own."""
         imgui.SetNextWindowPos(imgui.Vec2(*_SLIDERS[:2]), imgui.Cond.FirstUseEver)
         imgui.SetNextWindowSize(imgui.Vec2(*_SLIDERS[2:]), imgui.Cond.FirstUseEver)
-        imgui.SetNextWindowCollapsed(True, imgui.Cond.FirstUseEver)
         if imgui.Begin("Sliders"):
             for slider in self._controls.sliders:
                 _show(slider)
