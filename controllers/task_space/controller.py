@@ -26,6 +26,10 @@ _AT_REST: Final = 2e-3
 """Speed of a task that rests, m/s or rad/s."""
 _AWAY: Final = 5e-3
 """Error of a task that has not reached its target, m or rad."""
+_LEAD: Final = 0.05
+"""How far the direction of a joint's friction is looked ahead for, s …"""
+_CREEP: Final = 0.05
+"""… and the speed, rad/s or m/s, at which most of it is there."""
 _PATIENCE: Final = 0.5
 """For how long it rests there until that is told, s."""
 _STATUS: Final = {
@@ -60,6 +64,8 @@ class TaskSpaceController(Controller):
             `velocity` too, or also, by `others`, their `acceleration`.
         others: positions of the joints that are commanded those; None: they rest.
         brake_after: time without a solution after which it gives up, s.
+        friction: part of the dry friction of the model's joints that is made up for, in the direction in which they
+            are about to move, 0 … 1. Viscous friction is part of the mechanics.
 
     Raises:
         UnknownNameError: no such task or base motion.
@@ -78,6 +84,7 @@ class TaskSpaceController(Controller):
         base_motion: str = "velocity",
         others: Trajectory | None = None,
         brake_after: float = 0.2,
+        friction: float = 0.8,
     ) -> None:
         self.stack = stack
         if base_motion not in BASE_MOTIONS:
@@ -94,6 +101,9 @@ class TaskSpaceController(Controller):
         self._check_tasks("target", targets or {}, (Task,))
         self._targets = {name: self._target(name, target) for name, target in (targets or {}).items()}
         self._brake_after = check_bounds("task-space control: brake_after", brake_after, 0.0, 10.0, "s")
+        share = check_bounds("task-space control: friction", friction, 0.0, 1.0)
+        dofs = stack.mechanics.dofs[[stack.mechanics.joints.index(name) for name in stack.actuated]]
+        self._driven, self._friction = dofs, share * stack.mechanics.model.dof_frictionloss[dofs]
         self._prescribed = [c for c in stack.constraints.values() if isinstance(c, Prescribed)]
         moved = [name for constraint in self._prescribed for name in constraint.joints]
         self._still = [stack.mechanics.joints.index(name) for name in moved] if base_motion == "pose" else []
@@ -148,7 +158,7 @@ class TaskSpaceController(Controller):
         status = stack.solve(period).status
         self._note(status, t, period)
         command = info.rest
-        command[sensed.columns] = stack.torque
+        command[sensed.columns] = stack.torque + self._made_up()
         if self.others is not None:
             middle = t + 0.5 * info.period
             command[self._positions] = self.others.position(middle)
@@ -164,6 +174,13 @@ class TaskSpaceController(Controller):
             parts = np.array([task.error[k] if k in chosen else 0.0 for k in range(len(task.error))])
             split = parts.reshape(2, 3) if len(parts) == 6 else parts[None]
             found[name] = float(np.linalg.norm(split, axis=1).max())
+        return found
+
+    def _made_up(self) -> Array:
+        """Torques against dry friction, (drives,)."""
+        stack = self.stack
+        coming = stack.mechanics.velocity[self._driven] + _LEAD * stack.solution.acceleration[self._driven]
+        found: Array = self._friction * np.tanh(coming / _CREEP)
         return found
 
     def _aim(self, state: State, t: float) -> None:
