@@ -16,7 +16,7 @@ from pliant.controllers.task_space.sensing import Sensing
 from pliant.controllers.task_space.stack import TaskStack
 from pliant.controllers.task_space.tasks import CentreOfMassTask, FrameTask, Task
 from pliant.controllers.trajectories import Trajectory
-from pliant.errors import ConfigurationError, check_bounds, unknown_name
+from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_bounds, unknown_name
 from pliant.hardware.robot import RobotInfo, State
 
 BASE_MOTIONS: Final = ("pose", "velocity", "acceleration")
@@ -26,6 +26,12 @@ _AT_REST: Final = 2e-3
 """Speed of a task that rests, m/s or rad/s."""
 _AWAY: Final = 5e-3
 """Error of a task that has not reached its target, m or rad."""
+_LEAD: Final = 0.05
+"""How far the direction of a joint's friction is looked ahead for, s …"""
+_CREEP: Final = 0.05
+"""… and the speed, rad/s or m/s, at which most of it is there."""
+_ALMOST: Final = 1e-2
+"""Difference from 1 of a quaternion's length that is rounding."""
 _PATIENCE: Final = 0.5
 """For how long it rests there until that is told, s."""
 _STATUS: Final = {
@@ -60,6 +66,8 @@ class TaskSpaceController(Controller):
             `velocity` too, or also, by `others`, their `acceleration`.
         others: positions of the joints that are commanded those; None: they rest.
         brake_after: time without a solution after which it gives up, s.
+        friction: part of the dry friction of the model's joints that is made up for, in the direction in which they
+            are about to move, 0 … 1. Viscous friction is part of the mechanics.
 
     Raises:
         UnknownNameError: no such task or base motion.
@@ -78,6 +86,7 @@ class TaskSpaceController(Controller):
         base_motion: str = "velocity",
         others: Trajectory | None = None,
         brake_after: float = 0.2,
+        friction: float = 0.8,
     ) -> None:
         self.stack = stack
         if base_motion not in BASE_MOTIONS:
@@ -92,8 +101,22 @@ class TaskSpaceController(Controller):
         self._check_tasks("followed signal", self._follow, (FrameTask,))
         self._check_tasks("sensed pose", self._sense, (FrameTask,))
         self._check_tasks("target", targets or {}, (Task,))
+        for name, path in self._paths.items():
+            _check_path(name, path)
+        for what, chosen in (("followed signals", self._follow), ("sensed end effector", self._sense)):
+            for name, group in chosen.items():
+                if not isinstance(group, str) or not group:
+                    raise ConfigurationError(f"{what} of task {name!r}: {group!r}; a name such as tip is needed.")
+        for name in self.stack.tasks:
+            kinds = {"target": targets or {}, "path": self._paths, "follow": self._follow}
+            both = [kind for kind, given in kinds.items() if name in given]
+            if len(both) > 1:
+                raise ConfigurationError(f"task {name!r} has {' and '.join(both)}; one of them is needed.")
         self._targets = {name: self._target(name, target) for name, target in (targets or {}).items()}
         self._brake_after = check_bounds("task-space control: brake_after", brake_after, 0.0, 10.0, "s")
+        share = check_bounds("task-space control: friction", friction, 0.0, 1.0)
+        dofs = stack.mechanics.dofs[[stack.mechanics.joints.index(name) for name in stack.actuated]]
+        self._driven, self._friction = dofs, share * stack.mechanics.model.dof_frictionloss[dofs]
         self._prescribed = [c for c in stack.constraints.values() if isinstance(c, Prescribed)]
         moved = [name for constraint in self._prescribed for name in constraint.joints]
         self._still = [stack.mechanics.joints.index(name) for name in moved] if base_motion == "pose" else []
@@ -156,7 +179,7 @@ class TaskSpaceController(Controller):
         status = stack.solve(period).status
         self._note(status, t, period)
         command = info.rest
-        command[sensed.columns] = stack.torque
+        command[sensed.columns] = stack.torque + self._made_up()
         if self.others is not None:
             middle = t + 0.5 * info.period
             command[self._positions] = self.others.position(middle)
@@ -172,6 +195,13 @@ class TaskSpaceController(Controller):
             parts = np.array([task.error[k] if k in chosen else 0.0 for k in range(len(task.error))])
             split = parts.reshape(2, 3) if len(parts) == 6 else parts[None]
             found[name] = float(np.linalg.norm(split, axis=1).max())
+        return found
+
+    def _made_up(self) -> Array:
+        """Torques against dry friction, (drives,)."""
+        stack = self.stack
+        coming = stack.mechanics.velocity[self._driven] + _LEAD * stack.solution.acceleration[self._driven]
+        found: Array = self._friction * np.tanh(coming / _CREEP)
         return found
 
     def _aim(self, state: State, t: float) -> None:
@@ -225,6 +255,14 @@ class TaskSpaceController(Controller):
             raise ConfigurationError(
                 f"target of task {name!r} has {len(given)} numbers; {' or '.join(map(str, sizes))} are needed."
             )
+        if isinstance(task, FrameTask) and len(given) == 7:
+            given = np.array(given, dtype=np.float64)
+            length = float(np.linalg.norm(given[3:]))
+            if abs(length - 1.0) > _ALMOST:
+                raise OutOfBoundsError(
+                    f"target of task {name!r}: its quaternion, w first, has the length {length:g}; 1 is needed."
+                )
+            given[3:] /= length
         return given
 
     def _check_tasks(self, what: str, given: Mapping[str, object], kinds: tuple[type[Task], ...]) -> None:
@@ -235,3 +273,15 @@ class TaskSpaceController(Controller):
                 raise ConfigurationError(
                     f"task {name!r} is a {type(self.stack.tasks[name]).__name__}, which has no {what}."
                 )
+
+
+def _check_path(name: str, path: object) -> None:
+    """Raise unless something is a motion of three coordinates."""
+    if not all(callable(getattr(path, what, None)) for what in ("position", "velocity")):
+        raise ConfigurationError(
+            f"path of task {name!r} is {path!r}; a pliant.controllers.Line, Circle or ViaPoints is needed."
+        )
+    for what in ("position", "velocity"):
+        shape = np.shape(getattr(path, what)(0.0))
+        if shape != (3,):
+            raise ShapeError(f"path of task {name!r} has {shape[-1] if shape else 1} coordinates; 3 are needed.")

@@ -102,6 +102,8 @@ def check_measured(robot: SafeRobot, state: State | None = None) -> None:
 def stand(robot: SafeRobot, command: Array | None, seconds: float, recorder: Recorder | None = None) -> None:
     """Walk to a command (None: the resting one) and stand there for a while, recorded as walking.
 
+    A robot that does not walk (`SafeRobot.walks`) gets the command for one period: it has begun to be driven then.
+
     Raises:
         ConfigurationError: the position of a joint is not measured. Others: as `SafeRobot.walk_to`.
     """
@@ -111,7 +113,7 @@ def stand(robot: SafeRobot, command: Array | None, seconds: float, recorder: Rec
     watched: list[Observer] = []
     if recorder is not None:
         watched = [lambda state, sent: recorder.walk(state, wanted, sent)]
-    run(robot, Rows(wanted[None]), seconds, watched)
+    run(robot, Rows(wanted[None]), seconds if robot.walks else robot.info.period, watched)
 
 
 def timing(robot: SafeRobot) -> Timing:
