@@ -12,7 +12,7 @@ from numba import carray, types
 from numpy.typing import NDArray
 
 from pliant.actuators.library import mujoco_library
-from pliant.actuators.native_access import doubles, int32_at, int64_at
+from pliant.actuators.native_access import doubles, int32_at, int64_at, longs, signed_bytes
 
 _M: Final = types.intp
 _INT: Final = types.int32
@@ -62,6 +62,16 @@ def whole(address: int, k: int) -> int:
     """Number k of an array of 32-bit integers."""
     found: int = int32_at(address + 4 * k)
     return found
+
+
+def set_byte(address: int, k: int, value: int) -> None:
+    """Write number k of an array of signed bytes."""
+    signed_bytes(address)[k] = value
+
+
+def set_long(address: int, k: int, value: int) -> None:
+    """Write number k of an array of 64-bit integers."""
+    longs(address)[k] = value
 
 
 def long(address: int, k: int) -> int:

@@ -89,6 +89,26 @@ def doubles(context: Any, address: Any) -> Any:
     return double_pointer(types.intp), generate
 
 
+@intrinsic
+def signed_bytes(context: Any, address: Any) -> Any:
+    """An address as a pointer to int8."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+
+    return types.CPointer(types.int8)(types.intp), generate
+
+
+@intrinsic
+def longs(context: Any, address: Any) -> Any:
+    """An address as a pointer to int64."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+
+    return types.CPointer(types.int64)(types.intp), generate
+
+
 def _load(builder: Any, address: Any, bits: int) -> Any:
     value = builder.load(builder.inttoptr(address, ir.IntType(bits).as_pointer()))
     return value if bits == 64 else builder.sext(value, ir.IntType(64))

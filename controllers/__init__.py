@@ -1,6 +1,17 @@
 """From a robot's state to its next command: desired motions, learning, and what was learned."""
 
-from pliant.controllers.controller import Controller, End, Ended, Observer, Period, Run, periods, run, run_before
+from pliant.controllers.controller import (
+    Adjustable,
+    Controller,
+    End,
+    Ended,
+    Observer,
+    Period,
+    Run,
+    periods,
+    run,
+    run_before,
+)
 from pliant.controllers.feedforward import FeedForward, Playback, Rows
 from pliant.controllers.frequency_response import (
     FrequencyResponse,
@@ -32,6 +43,7 @@ from pliant.controllers.trial import JointTrials, joint_columns
 from pliant.controllers.two_link import Elbow, TwoLinkArm
 
 __all__ = [
+    "Adjustable",
     "Chirp",
     "Circle",
     "ComputedTorque",

@@ -4,9 +4,10 @@ For any robot that is fixed to the world. The kinematics is MuJoCo's; arms of Un
 of all branches too, `ur_kinematics`.
 """
 
+import copy
 import math
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 import mujoco
 import numpy as np
@@ -64,6 +65,11 @@ class ArmKinematics:
         OutOfBoundsError, ShapeError: numbers that cannot be.
     """
 
+    _data: mujoco.MjData
+    _position: Array
+    _matrix: Array
+    _all: Array
+
     def __init__(
         self,
         model: mujoco.MjModel,
@@ -85,19 +91,17 @@ class ArmKinematics:
                 raise ConfigurationError(f"kinematics of {site!r}: joint {name!r} is neither a hinge nor a slide.")
         self.site, self.joints = site, tuple(joints)
         numbers = [model.joint(name).id for name in joints]
-        self._model, self._data = model, mujoco.MjData(model)
-        if posture is not None:
-            self._data.qpos[:] = finite_array("posture", posture, (model.nq,))
+        self._model = model
+        self._posture = None if posture is None else finite_array("posture", posture, (model.nq,))
         self._places, self._dofs = model.jnt_qposadr[numbers], model.jnt_dofadr[numbers]
         limited = model.jnt_limited[numbers].astype(bool)
         self.low = np.where(limited, model.jnt_range[numbers, 0], -math.inf)
         """Smallest joint positions, (joints,), rad or m."""
         self.high = np.where(limited, model.jnt_range[numbers, 1], math.inf)
         self._number = model.site(site).id
-        self._position, self._matrix = self._data.site_xpos[self._number], self._data.site_xmat[self._number]
-        self._all = np.zeros((6, model.nv))
         self._length = check_bounds("kinematics: length", length, 0.0, 100.0, "m")
         self._singular = positive("kinematics: singular", singular, "m")
+        self._make_room()
         if not self.jacobian(np.clip(np.zeros(len(joints)), self.low, self.high) + 0.1).any():
             raise ConfigurationError(f"site {site!r} is moved by none of the joints {', '.join(joints)}.")
 
@@ -194,6 +198,24 @@ class ArmKinematics:
             f"{np.round(np.asarray(near), 3).tolist()}: it stays {way[0]:.3g} m and {way[1]:.3g} rad away; "
             f"{because}."
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ArmKinematics.__annotations__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._make_room()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return copy.copy(self)  # the model, which nobody changes, is shared
+
+    def _make_room(self) -> None:
+        """Make what is computed in."""
+        self._data = mujoco.MjData(self._model)
+        if self._posture is not None:
+            self._data.qpos[:] = self._posture
+        self._position, self._matrix = self._data.site_xpos[self._number], self._data.site_xmat[self._number]
+        self._all = np.zeros((6, self._model.nv))
 
     def _set(self, q: Array) -> None:
         self._data.qpos[self._places] = q

@@ -7,7 +7,7 @@ observers, once a period: for experiments, for learning on a machine, for deploy
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array, name_differences, order_differences
-from pliant.errors import MismatchError, OutOfBoundsError, ShapeError
+from pliant.errors import MismatchError, OutOfBoundsError, ShapeError, check_bounds, unknown_name
 from pliant.hardware.robot import Robot, RobotInfo, State, check_command, stacked
 
 Observer = Callable[[State, Array], str | bool | None]
@@ -31,6 +31,15 @@ class Ended(NamedTuple):
     reason: str
     fault: bool = False
     """Whether it gave up: the machine's operator is to see to something."""
+
+
+class Adjustable(NamedTuple):
+    """A number of a controller that may be changed while it runs."""
+
+    low: float
+    high: float
+    value: float | bool
+    """As it is now; True or False: it is switched on and off."""
 
 
 class Controller(ABC):
@@ -50,6 +59,30 @@ class Controller(ABC):
     def ended(self) -> Ended | None:
         """After an update: why it has nothing more to do; None: it goes on. `deploy` ends then, `run` does not."""
         return None
+
+    @property
+    def adjustables(self) -> Mapping[str, Adjustable]:
+        """What of it may be changed while it runs, by name: viewers show a slider or a switch of each."""
+        return {}
+
+    def adjust(self, name: str, value: float | bool) -> None:
+        """Change one of `adjustables`, between two updates; it lasts over `reset`.
+
+        Raises:
+            UnknownNameError: there is no such number.
+            OutOfBoundsError: a value out of its bounds.
+        """
+        known = self.adjustables
+        if name not in known:
+            raise unknown_name("adjustable number", name, known, type(self).__name__)
+        if isinstance(known[name].value, bool):
+            self._adjust(name, bool(value))
+        else:
+            what = f"{type(self).__name__}: {name}"
+            self._adjust(name, check_bounds(what, value, known[name].low, known[name].high))
+
+    def _adjust(self, name: str, value: float | bool) -> None:  # noqa: B027  most controllers have none
+        """Change one of `adjustables` to a value that may be."""
 
     def check(self, info: RobotInfo) -> None:  # noqa: B027  most controllers fit any robot of the right size
         """Raise `MismatchError`, naming every difference, if this is for another robot.

@@ -34,7 +34,9 @@ _CLOSE = 1e-5
 """Relative difference of what is the same number: a model file keeps six digits."""
 
 
-def parameter_differences(made: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+def parameter_differences(
+    made: Mapping[str, Any], here: Mapping[str, Any], stored_in: str = "in the file"
+) -> list[str]:
     """Return a line for every parameter of a robot that differs from what something was learned with.
 
     Sections that only one side has are not compared; see `uncompared`. What a file says more or less of a joint or
@@ -44,13 +46,14 @@ def parameter_differences(made: Mapping[str, Any], here: Mapping[str, Any]) -> l
     Args:
         made: what it was learned with.
         here: of the robot.
+        stored_in: where `made` is from, in words.
     """
     factors = made.get(_VARIED, {})
     stored, present = _sections(made), _sections(here)
     found: list[str] = []
     for section in _SECTIONS:
         if section in stored and section in present:
-            found += _differences((section,), stored[section], present[section], factors)
+            found += _differences((section,), stored[section], present[section], factors, stored_in)
     return found
 
 
@@ -83,21 +86,23 @@ def _sections(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return found | ({"joints": {**others, **found.get("joints", {})}} if others else {})
 
 
-def _differences(path: tuple[str, ...], stored: Any, present: Any, factors: Mapping[str, Any]) -> list[str]:
+def _differences(
+    path: tuple[str, ...], stored: Any, present: Any, factors: Mapping[str, Any], stored_in: str
+) -> list[str]:
     if isinstance(stored, Mapping) and isinstance(present, Mapping):
         lines = []
         for key in dict.fromkeys([*stored, *present]):
             if key in stored and key in present:
-                lines += _differences((*path, key), stored[key], present[key], factors)
+                lines += _differences((*path, key), stored[key], present[key], factors, stored_in)
             elif len(path) == 1 and path[0] != "joints":  # names of joints are compared elsewhere
-                where = "unknown to the robot" if key in stored else "missing in the file"
+                where = "unknown to the robot" if key in stored else f"missing {stored_in}"
                 lines.append(f"{'.'.join((*path, key))} is {where}")
         return lines
     low, high = factors.get(_factor(path), (1.0, 1.0))
     pairs = list(_pairs(stored, present))
     if pairs and all(_within(a, b, low, high) for a, b in pairs):
         return []
-    return [] if stored == present else [f"{'.'.join(path)}: {stored!r} in the file, {present!r} here"]
+    return [] if stored == present else [f"{'.'.join(path)}: {stored!r} {stored_in}, {present!r} here"]
 
 
 def _factor(path: tuple[str, ...]) -> str:

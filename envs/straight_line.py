@@ -9,7 +9,8 @@ from pliant.controllers.arm_kinematics import ArmKinematics
 from pliant.controllers.paths import JointViaPoints, Line, joint_trajectory
 from pliant.controllers.poses import between, compose, pose, rotation_vector
 from pliant.envs.description import RobotDescription, describe
-from pliant.errors import ConfigurationError, unknown_name
+from pliant.envs.simulation.arms import tool_site
+from pliant.errors import unknown_name
 
 _FRAMES: Final = ("world", "tool")
 
@@ -27,22 +28,9 @@ def arm_kinematics(robot: Any, end_effector: str | None = None, length: float = 
         ConfigurationError: none is named and the robot has none or several, or its base floats.
     """
     description = describe(robot)
-    model = description.model
-    if model.base is not None:
-        raise ConfigurationError(
-            f"robot {model.name!r} is not fixed: its joints alone do not say where its tool is."
-        )
-    if end_effector is None:
-        if len(model.end_effectors) != 1:
-            names = ", ".join(model.end_effectors) or "none"
-            raise ConfigurationError(f"say which end effector: robot {model.name!r} has {names}.")
-        end_effector = next(iter(model.end_effectors))
-    if end_effector not in model.end_effectors:
-        raise unknown_name("end effector", end_effector, model.end_effectors, f"robot {model.name!r}")
     compiled = description.simulated().compiled
-    return ArmKinematics(
-        compiled.model, model.end_effectors[end_effector], model.joints, compiled.qpos, length=length
-    )
+    site = tool_site(compiled, description.model.end_effectors, end_effector)
+    return ArmKinematics(compiled.model, site, compiled.info.joints, compiled.qpos, length=length)
 
 
 def straight_line(

@@ -30,7 +30,8 @@ from pliant.viewing.motions import (
     feedforward_movement,
     trajectory_movement,
 )
-from pliant.viewing.screens import KEYS, Controls, NativeScreen, Screen, open_web_screen, watch
+from pliant.viewing.screens import KEYS, SLIDER_KEYS, Controls, NativeScreen, Screen, open_web_screen, watch
+from pliant.viewing.sliders import sliders_of
 
 VIEWERS = ("native", "web", "offscreen")
 _MOTIONS = ("experiment", "environment", "feedforward", "trajectory", "controller")
@@ -144,7 +145,9 @@ def job(config: DictConfig) -> None:
     if config.viewer == "offscreen":
         console.print(f"film: {film(motion, config, controls)}", soft_wrap=True)
         return
-    console.print("  ".join(f"{key}: {meaning}" for key, meaning in KEYS.items()), highlight=False)
+    controls.sliders = sliders_of(motion.robot, motion.controller)
+    keys = {**KEYS, **(SLIDER_KEYS if config.viewer == "native" else {})}
+    console.print("  ".join(f"{key}: {meaning}" for key, meaning in keys.items()), highlight=False)
     screen = screen_of(motion, config, controls)
     try:
         watch(motion, screen, controls, speed)

@@ -27,6 +27,7 @@ from pliant.controllers.interaction.stability import (
     suggested_gains,
     verdicts,
 )
+from pliant.controllers.interaction.steering import SteeredInteraction
 from pliant.controllers.interaction.teaching import Demonstration
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "Mode",
     "NewGains",
     "Replay",
+    "SteeredInteraction",
     "Tare",
     "Verdict",
     "Wait",

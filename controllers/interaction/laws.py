@@ -142,26 +142,38 @@ class DirectForce(Law[DirectForceGains]):
 
         ẋ_c = K_i·Δf + K_p·Δḟ + w,   w = v − K_i·Δf at first, then to 0 at the limits' acceleration
 
-    v is the speed of the axis at the moment that the law, an axis or a gain is taken into use, so that neither
-    command nor speed jumps then; a step of the desired force of ΔF shifts the command by K_p·ΔF.
+    v is the speed of the axis at the moment that the law or an axis is taken into use; where gains change, w takes
+    up what they would change the speed by. So neither command nor speed jumps, and gains may change in every
+    period. A step of the desired force of ΔF shifts the command by K_p·ΔF.
     What a limit holds back is not integrated.
     """
 
-    def _take(self, gains: DirectForceGains) -> None:
+    def __init__(self, period: float, gains: DirectForceGains, limits: LawLimits | None = None) -> None:
+        self._kp, self._ki, self._forced = np.zeros(6), np.zeros(6), np.zeros(6, dtype=bool)
+        self._force_before, self._fading = np.zeros(6), np.zeros(6)
+        self._before, self._changed = (self._kp, self._ki, self._forced), False
+        super().__init__(period, gains, limits)
         self._step = np.array(exact_step(1.0, 2.0 * _RETURN, _RETURN**2, self.period))
+
+    def _take(self, gains: DirectForceGains) -> None:
+        if not self._changed:
+            self._before, self._changed = (self._kp, self._ki, self._forced), True
         self._forced = selected(gains.axes)
         self._kp, self._ki = np.array(as_six(gains.kp)), np.array(as_six(gains.ki))
-        self._force_before, self._fading = np.zeros(6), np.zeros(6)
-        self._changed = True
 
     def advance(self, desired_rate: Array, force: Array) -> None:
         """Let one period pass; see `Law`."""
         if self._new:
-            self._desired_before[:] = desired_rate
-        if self._new or self._changed:
-            self._force_before[:] = force
+            self._desired_before[:], self._force_before[:] = desired_rate, force
             self._fading[:] = self.rate - self._ki * force
-            self._new = self._changed = False
+        elif self._changed:
+            kp, ki, forced = self._before
+            change = (force - self._force_before) / self.period
+            self._fading += (ki - self._ki) * force + (kp - self._kp) * change
+            new = ~forced
+            self._force_before[new] = force[new]
+            self._fading[new] = (self.rate - self._ki * force)[new]
+        self._new = self._changed = False
         compiled(_advance_direct)(
             self.offset,
             self.rate,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array, finite_array
-from pliant.controllers.controller import Controller, Ended
+from pliant.controllers.controller import Adjustable, Controller, Ended
 from pliant.controllers.paths import Path
 from pliant.controllers.task_space.balance import Balance
 from pliant.controllers.task_space.contacts import Prescribed
@@ -116,6 +116,14 @@ class TaskSpaceController(Controller):
     def ended(self) -> Ended | None:
         """See `Controller`."""
         return self._ended
+
+    @property
+    def adjustables(self) -> Mapping[str, Adjustable]:
+        """Whether sensed poses are made use of, where any are."""
+        return {"end_effector_sensing": Adjustable(0.0, 1.0, self.sensing)} if self._sense else {}
+
+    def _adjust(self, name: str, value: float | bool) -> None:
+        self.sensing = bool(value)
 
     def check(self, info: RobotInfo) -> None:
         """Raise `MismatchError`, naming all of them, if the robot lacks joints, columns or signals."""

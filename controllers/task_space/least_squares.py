@@ -1,112 +1,38 @@
-"""Levels of least squares under bounds, one after the other, and what is done when there is no solution."""
+"""Levels of least squares under bounds, one after the other."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array, positive
-from pliant.controllers.task_space import reduction
+from pliant.controllers.task_space import giving_way, outcome, reduction
+from pliant.controllers.task_space.levels import (
+    BoundedLeastNorm,
+    Free,
+    NoSolutionError,
+    NotFiniteError,
+    narrowed,
+    solve_level,
+)
 from pliant.controllers.task_space.problem import Problem, Solution, Status
-from pliant.errors import ConfigurationError, require_extra
+from pliant.errors import ConfigurationError, check_bounds
 
-_MARGIN = 1e-6
-"""By how much bounds are drawn in, relative to 1 + |bound|, while others are relaxed: room for those that follow."""
 _UNIT_FORCE = 0.01
 """How much a force counts beside an acceleration where they are measured together: 100 N as 1 rad/s²."""
-_PULLS, _STILL = 20, 1e-9
-"""Most of `reduction.pull`, and the step at which they end, relative to the residual."""
-_UNEVEN = (1e-3, 1e-1, 1.0)
-"""Directions of unlike weight that daqp is given, tried in turn: it forms the products of its rows, and takes one for
-dependent on others below the square root of 3.7e-11."""
-_HOLDING = 1e-7
-"""Cost, as the root of it, from which on a bound holds a level back, relative to 1 + what it misses."""
-_SMALL = 1e-4
-"""Weight of all motion in that search, beside 1 of what is relaxed."""
-
-
-class _Free(NamedTuple):
-    """The motions that are left, see `reduction`."""
-
-    start: Array
-    basis: Array
-    drive: Array
-    misfit: float
-
-
-class _Level(NamedTuple):
-    """Optimum of a level, see `reduction.optimum` and `reduction.narrow`."""
-
-    tasks: Array
-    step: Array
-    found: Array
-    root: Array
-    held: Array
-
-
-class NoSolutionError(Exception):
-    """There is none, or none was found."""
-
-
-class BoundedLeastNorm:
-    """Finds the least |y| with low ≤ rows·y ≤ high by daqp; begins with the bounds that were met the last time."""
-
-    def __init__(self) -> None:
-        self._daqp: Any = require_extra("daqp", "task-space", "a solver of task-space control")
-        self._multipliers = np.zeros(0)
-        self._models: dict[tuple[int, int], tuple[Any, NDArray[np.intc]]] = {}
-
-    def solve(self, rows: Array, low: Array, high: Array, warm: bool = True, same: bool = False) -> Array:
-        """Return y, (columns,); raise `NoSolutionError` where there is none or none was found."""
-        count, size = rows.shape
-        if size == 0:
-            raise NoSolutionError  # asked only where the one point there is passes a bound
-        model, sense = self._models.get(rows.shape) or self._add(rows, low, high)
-        if not warm:
-            sense[:] = 0
-        found = self._solve(model, None if same else rows, low, high, sense)
-        if found is None and sense.any():
-            sense[:] = 0
-            found = self._solve(model, rows, low, high, sense)
-        if found is None:
-            raise NoSolutionError
-        return found
-
-    def held(self, rows: Array, cost: float) -> Array:
-        """Return the rows whose bounds made up for more than some cost in the last solution."""
-        shifts = np.abs(self._multipliers) * np.sqrt(np.einsum("ij,ij->i", rows, rows))
-        return rows[shifts > cost]
-
-    def _solve(
-        self, model: Any, rows: Array | None, low: Array, high: Array, sense: NDArray[np.intc]
-    ) -> Array | None:
-        if model.update(A=rows, bupper=high, blower=low, sense=sense) < 0:
-            return None
-        y, _, flag, info = model.solve()
-        if flag != 1 or not np.isfinite(y).all():
-            return None
-        self._multipliers = multipliers = np.array(info["lam"])
-        sense[:] = (multipliers > 0.0) + 3 * (multipliers < 0.0)  # active; active at the lower bound
-        return np.array(y)
-
-    def _add(self, rows: Array, low: Array, high: Array) -> tuple[Any, NDArray[np.intc]]:
-        model, (count, size) = self._daqp.Model(), rows.shape
-        # H is 1: no regularisation; rows may be short beside others; equalities are eliminated before
-        model.settings = {"primal_tol": reduction.FEASIBLE, "zero_tol": 1e-24, "eps_prox": 0.0, "iter_limit": 1000}
-        wide = np.full(count, reduction.INFINITE)
-        model.setup(np.eye(size), np.zeros(size), rows, wide, -wide, np.zeros(count, dtype=np.intc))
-        self._models[rows.shape] = model, np.zeros(count, dtype=np.intc)
-        return self._models[rows.shape]
+_UNEVEN, _UNEVEN_LEVELS = (1e-5, 1e-2), (1e-3, 1e-1)
+"""See `solve_level`: of a level alone, and of levels that leave motions to the next ones."""
+_PULLS = 10
+"""Most repetitions of `reduction.pull`."""
 
 
 class LevelledSolver:
     """Minimises one level of tasks after the other, each among the motions that leave the former ones as they are.
 
-    Level k minimises |s·(G·u̇ + F·λ − b)|² + ε·|x|² over its rows, s their scale and |x| the norm of `reduction`, with
-    the robot's rows and the constraints as equalities and torques, accelerations and cones within bounds.
+    A level minimises |s·w·(G·u̇ + F·λ − b)|² + ε·|x|² over its rows, s their scale and |x| the norm of `reduction`,
+    with the robot's rows and the constraints as equalities and torques, accelerations and cones within bounds.
     What is done when that cannot be is in `Status`.
 
     Args:
@@ -114,12 +40,12 @@ class LevelledSolver:
         levels: where each level begins among the rows of tasks, and their number.
         scale: s by which the rows' own weights are multiplied, (rows,).
         regularisation: ε of u̇, above 0.
-        force_regularisation: ε of λ, above 0.
+        force_regularisation: ε of λ, from 1e-8 times that of u̇ on.
         mass_weighted: whether |u̇|² is u̇ᵀ·M·u̇.
 
     Raises:
         MissingExtraError: daqp is not installed.
-        OutOfBoundsError: a regularisation is not above 0.
+        OutOfBoundsError: a regularisation is outside of that.
     """
 
     def __init__(
@@ -132,7 +58,7 @@ class LevelledSolver:
         mass_weighted: bool,
     ) -> None:
         least = positive("regularisation", regularisation)
-        forces = positive("regularisation of forces", force_regularisation)
+        forces = check_bounds("regularisation of forces", force_regularisation, 1e-8 * least, 1e8)
         self._ratio = min(_UNIT_FORCE, float(np.sqrt(forces / least)))
         self._damping = float(np.sqrt(least)), float(np.sqrt(max(forces - least * self._ratio**2, 0.0)))
         self._mass_weighted = bool(mass_weighted)
@@ -143,7 +69,7 @@ class LevelledSolver:
         self._solution = Solution(problem)
         self._bounded = [BoundedLeastNorm() for _ in self._levels]
         self._aside = BoundedLeastNorm()
-        """Of the search for what must be relaxed."""
+        """Of the search for what gives way."""
 
     def solve(self, problem: Problem) -> Solution:
         """Return the solution of this instant; it lives until the next call.
@@ -153,39 +79,42 @@ class LevelledSolver:
         """
         if _sizes(problem) != self._sizes:
             raise ConfigurationError(
-                f"The problem has the sizes {_sizes(problem)} (degrees of freedom, drives, constraints, cone rows, rows "
-                f"of tasks); this solver was made for {self._sizes}."
+                f"The problem has the sizes {_sizes(problem)} (degrees of freedom, drives, constraints, "
+                f"cone rows, rows of tasks); this solver was made for {self._sizes}."
             )
         with np.errstate(all="ignore"):
             try:
                 found, drive = self._found(problem)
                 self._write(problem, found, drive)
-            except (NoSolutionError, np.linalg.LinAlgError):
-                self._brake(problem)
+            except (NoSolutionError, NotFiniteError, np.linalg.LinAlgError):
+                giving_way.brake(problem, self._passive, self._solution)
         return self._solution
 
     def _found(self, problem: Problem) -> tuple[Array, Array]:
         """Return x and the map from it to τ − h of the best that can be had."""
         low, high = self._bounds(problem)
         wanted = problem.constraint_wanted
-        free = self._eliminated(problem, wanted)
-        if free.misfit > reduction.FEASIBLE * (1.0 + np.abs(wanted).max(initial=0.0)):
-            wanted = _nearest(problem.constraint, wanted)
-            free = self._eliminated(problem, wanted)
+        free, drive, misfit = self._eliminated(problem, wanted)
+        if misfit > reduction.FEASIBLE:
+            free, drive, _ = self._eliminated(problem, giving_way.nearest(problem.constraint, wanted))
         try:
-            return self._tasks(problem, free, low, high), free.drive
+            return self._tasks(problem, drive, free, low, high), drive
         except NoSolutionError:
             pass
         try:
-            low, high = self._relaxed(problem, free, low, high)
+            free, low, high = giving_way.relaxed(self._aside, problem, drive, free, low, high, feasible=False)
         except NoSolutionError:
-            free = self._eliminated(problem, self._slipping(problem, low, high))
-            low, high = self._relaxed(problem, free, low, high)
-        return self._tasks(problem, free, low, high), free.drive
+            free, _, _ = self._eliminated(problem, None)
+            free, low, high = giving_way.slipping(self._aside, problem, drive, free, low, high)
+            free, low, high = giving_way.relaxed(self._aside, problem, drive, free, low, high, feasible=True)
+        try:
+            return self._tasks(problem, drive, free, low, high), drive
+        except NoSolutionError:
+            return free.found, drive
 
     def _bounds(self, problem: Problem) -> tuple[Array, Array]:
         """Return the bounds of (τ − h, u̇, C·λ); crossed ones of u̇ meet in their middle."""
-        low, high, fit = compiled(reduction.limits)(
+        low, high, fit = compiled(outcome.limits)(
             problem.actuated,
             problem.bias,
             problem.torque_low,
@@ -203,32 +132,28 @@ class LevelledSolver:
                 raise NoSolutionError
         return low, high
 
-    def _eliminated(self, problem: Problem, wanted: Array | None) -> _Free:
-        """Return the motions that are left with these accelerations of the constraints, or without constraints."""
-        free = _Free(
-            *compiled(reduction.eliminate)(
-                problem.actuated,
-                self._passive,
-                problem.inertia,
-                problem.bias,
-                problem.constraint,
-                problem.constraint_wanted if wanted is None else wanted,
-                wanted is not None,
-                self._mass_weighted,
-                self._ratio,
-            )
+    def _eliminated(self, problem: Problem, wanted: Array | None) -> tuple[Free, Array, float]:
+        """Return what `reduction.eliminate` does, with or without accelerations of the constraints."""
+        start, basis, drive, misfit = compiled(reduction.eliminate)(
+            problem.actuated,
+            self._passive,
+            problem.inertia,
+            problem.bias,
+            problem.constraint,
+            problem.constraint_wanted if wanted is None else wanted,
+            wanted is not None,
+            self._mass_weighted,
+            self._ratio,
         )
-        if not np.isfinite(free.misfit):
-            raise NoSolutionError
-        return free
+        if not math.isfinite(misfit):
+            raise NotFiniteError
+        return Free(start, basis, np.zeros(basis.shape[1])), drive, misfit
 
-    def _tasks(self, problem: Problem, free: _Free, low: Array, high: Array) -> Array:
+    def _tasks(self, problem: Problem, drive: Array, free: Free, low: Array, high: Array) -> Array:
         """Return x of the tasks, level by level."""
-        found, basis = free.start, free.basis
-        offset = np.zeros(basis.shape[1])
         for level, bounded in zip(self._levels, self._bounded, strict=True):
             try:
-                now = _level(
+                now = solve_level(
                     bounded,
                     (
                         problem.jacobian[level],
@@ -238,62 +163,24 @@ class LevelledSolver:
                         self._scale[level],
                     ),
                     self._damping,
-                    (found, basis, offset, free.drive, problem.cone),
+                    _UNEVEN if len(self._levels) == 1 else _UNEVEN_LEVELS,
+                    _PULLS,
+                    (*free, drive, problem.cone),
                     (low, high),
                 )
             except NoSolutionError:
-                if level is self._levels[0] or not np.isfinite(problem.wanted).all():
+                if level is self._levels[0]:
                     raise
-                break  # what the higher levels have reached is a solution
-            found = now.found
-            if level is self._levels[-1] or not len(now.step):
-                break
-            tasks = now.tasks[: level.stop - level.start]
-            basis, offset = compiled(reduction.narrow)(tasks, now.held, now.root, basis, offset, now.step)
-        return found
-
-    def _relaxed(self, problem: Problem, free: _Free, low: Array, high: Array) -> tuple[Array, Array]:
-        """Return the bounds with those of u̇ moved as little as possible, in the sum of squares."""
-        nv, drives = self._sizes[:2]
-        limited = drives + np.flatnonzero(
-            (low[drives : drives + nv] > -reduction.INFINITE) | (high[drives : drives + nv] < reduction.INFINITE)
-        )
-        rows = compiled(reduction.bound_rows)(free.drive, problem.cone, free.basis) / _SMALL
-        slack = np.zeros((len(low), len(limited)))
-        slack[limited, np.arange(len(limited))] = 1.0
-        inner_low, inner_high = _drawn_in(low, high, _MARGIN)
-        inner_low[limited], inner_high[limited] = low[limited], high[limited]
-        at = compiled(reduction.bounded_values)(free.drive, problem.cone, free.start)
-        everything = np.hstack([rows, slack])
-        down, up = compiled(reduction.gaps)(everything, at, inner_low, inner_high)
-        y = self._aside.solve(everything, down, up, warm=False)
-        reached = (at + rows @ y[: rows.shape[1]])[limited]
-        room = _MARGIN * (1.0 + np.abs(reached))
-        low, high = low.copy(), high.copy()
-        low[limited] = np.where(reached < low[limited], reached - room, low[limited])
-        high[limited] = np.where(reached > high[limited], reached + room, high[limited])
-        return low, high
-
-    def _slipping(self, problem: Problem, low: Array, high: Array) -> Array:
-        """Return the accelerations of the constraints nearest to the wanted ones that can be had."""
-        free = self._eliminated(problem, None)
-        low, high = _drawn_in(low, high, 2.0 * _MARGIN)
-        nv, drives = self._sizes[:2]
-        low[drives : drives + nv], high[drives : drives + nv] = -reduction.INFINITE, reduction.INFINITE
-        rows = len(problem.constraint_wanted)
-        level = _level(
-            self._aside,
-            (problem.constraint, np.zeros((rows, rows)), problem.constraint_wanted, np.ones(rows), np.ones(rows)),
-            (_SMALL, 0.0),
-            (free.start, free.basis, np.zeros(free.basis.shape[1]), free.drive, problem.cone),
-            (low, high),
-        )
-        return np.asarray(problem.constraint @ level.found[:nv])
+                continue  # what the higher levels have reached is a solution
+            if level is self._levels[-1]:
+                return now.found
+            free = narrowed(bounded, now, free, level.stop - level.start)
+        return free.found
 
     def _write(self, problem: Problem, found: Array, drive: Array) -> None:
         """Write x into the solution."""
         solution = self._solution
-        status = compiled(reduction.report)(
+        status = compiled(outcome.report)(
             found,
             problem.actuated,
             problem.bias,
@@ -316,97 +203,10 @@ class LevelledSolver:
             (solution.torque_bound, solution.acceleration_bound, solution.cone_bound),
         )
         if status == Status.BRAKING:
-            raise NoSolutionError
+            raise NotFiniteError
         solution.status = Status(status)
-
-    def _brake(self, problem: Problem) -> None:
-        """Write the torques nearest to those of braking; 0 where nothing finite says more."""
-        solution = self._solution
-        solution.status = Status.BRAKING
-        solution.force[:] = 0.0
-        torque = np.zeros(len(problem.actuated))
-        known = (problem.inertia, problem.bias, problem.constraint, problem.braking)
-        usable = all(np.isfinite(array).all() for array in known)
-        if usable:
-            needed = problem.inertia @ problem.braking + problem.bias
-            bearing = problem.constraint[:, self._passive].T
-            solution.force[:] = np.linalg.lstsq(bearing, needed[self._passive], rcond=reduction.CONSTRAINT_RANK)[0]
-            torque = (needed - problem.constraint.T @ solution.force)[problem.actuated]
-        low, high = problem.torque_low, problem.torque_high
-        torque = np.where(low <= high, np.clip(torque, low, high), 0.5 * (low + high))
-        solution.torque[:] = np.where(np.isfinite(torque), torque, 0.0)
-        solution.acceleration[:] = 0.0
-        if usable:
-            pushed = problem.constraint.T @ solution.force - problem.bias
-            pushed[problem.actuated] += solution.torque
-            solution.acceleration[:] = np.linalg.lstsq(problem.inertia, pushed, rcond=None)[0]
-        residual = problem.jacobian @ solution.acceleration + problem.force_map @ solution.force - problem.wanted
-        solution.residual[:] = np.where(np.isfinite(residual), residual, 0.0)
-        mark = compiled(reduction.mark)
-        mark(solution.torque, low, high, solution.torque_bound)
-        mark(
-            solution.acceleration, problem.acceleration_low, problem.acceleration_high, solution.acceleration_bound
-        )
-        mark(problem.cone @ solution.force, problem.cone_low, problem.cone_high, solution.cone_bound)
 
 
 def _sizes(problem: Problem) -> tuple[int, int, int, int, int]:
     cones, constraints = problem.cone.shape
     return len(problem.bias), len(problem.actuated), constraints, cones, problem.levels[-1]
-
-
-def _level(
-    bounded: BoundedLeastNorm,
-    rows: tuple[Array, Array, Array, Array, Array],
-    damping: tuple[float, float],
-    free: tuple[Array, Array, Array, Array, Array],
-    limits: tuple[Array, Array],
-) -> _Level:
-    """Return the optimum of a level within its bounds; arguments as of `reduction.optimum`."""
-    for uneven in _UNEVEN:
-        status, tasks, missing, step, found, root, among, down, up = compiled(reduction.optimum)(
-            *rows, *damping, uneven, *free, *limits
-        )
-        if status == reduction.NOT_FINITE:
-            break
-        if status == reduction.SATISFIED:
-            return _Level(tasks, step, found, root, tasks[:0])
-        try:
-            shift = bounded.solve(among, down, up)
-        except NoSolutionError:
-            continue
-        go, pull = compiled(reduction.go), compiled(reduction.pull)
-        go(shift, root, free[1], step, found)
-        y = shift
-        for _ in range(_PULLS if status == reduction.INEXACT else 0):
-            moved = among @ y
-            down, up = down - moved, up - moved
-            y = pull(tasks, missing, step, root)
-            moved = among @ y
-            try:
-                shift = bounded.solve(among, down - moved, up - moved, same=True)
-            except NoSolutionError:
-                break
-            y += shift
-            go(y, root, free[1], step, found)
-            if y @ y <= _STILL**2 * (1.0 + missing @ missing):
-                break
-        return _Level(
-            tasks, step, found, root, bounded.held(among, _HOLDING * (1.0 + float(np.sqrt(missing @ missing))))
-        )
-    raise NoSolutionError
-
-
-def _drawn_in(low: Array, high: Array, margin: float) -> tuple[Array, Array]:
-    """Return bounds that are nearer to each other, but do not cross."""
-    middle = 0.5 * (low + high)
-    return (
-        np.minimum(low + margin * (1.0 + np.abs(low)), np.maximum(low, middle)),
-        np.maximum(high - margin * (1.0 + np.abs(high)), np.minimum(high, middle)),
-    )
-
-
-def _nearest(constraint: Array, wanted: Array) -> Array:
-    """Return the accelerations nearest to the wanted ones that all rows of a constraint can have together."""
-    motion = np.linalg.lstsq(constraint, wanted, rcond=reduction.CONSTRAINT_RANK)[0]
-    return np.asarray(constraint @ motion)

@@ -29,6 +29,8 @@ from pliant.actuators.mujoco_calls import (
 from pliant.controllers.checks import Array, finite_array
 from pliant.errors import ConfigurationError, unknown_name
 
+_BRAKING: Final = 10.0
+"""1/s"""
 _NO_ACCELERATION: Final = np.int32(0)
 _FREE: Final = int(mujoco.mjtJoint.mjJNT_FREE)
 _SCALAR: Final = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
@@ -81,6 +83,8 @@ class Mechanics:
         self.inertia, self.bias, self.gravity = np.zeros((self.nv, self.nv)), np.zeros(self.nv), np.zeros(self.nv)
         """M, (nv, nv); h, (nv,): Coriolis, gravity, damping, less what drives add; and the part of h that stays at
         rest."""
+        self.braking = np.zeros(self.nv)
+        """u̇, (nv,), by which it comes to rest: −10·u."""
         self.drift = np.zeros((model.nbody, 6))
         """Acceleration of each body when u̇ = 0, angular then linear, about the centre of mass of its tree."""
         carries = np.zeros(self.nv, dtype=np.int64)
@@ -93,12 +97,14 @@ class Mechanics:
         arrays: dict[str, NDArray[Any]] = {
             "q": self.q, "u": self.u, "places": self.places, "dofs": self.dofs, "base_pose": self.base_pose,
             "base_twist": self.base_twist, "qpos": d.qpos, "qvel": d.qvel, "inertia": self.inertia,
-            "bias": self.bias, "gravity": self.gravity, "drift": self.drift, "passive": d.qfrc_passive,
-            "carried": d.qfrc_gravcomp, "carries": carries, "parent": m.body_parentid, "root": m.body_rootid,
+            "bias": self.bias, "gravity": self.gravity, "drift": self.drift, "braking": self.braking,
+            "passive": d.qfrc_passive, "carried": d.qfrc_gravcomp, "carries": carries,
+            "parent": m.body_parentid, "root": m.body_rootid,
             "first_dof": m.body_dofadr, "dof_count": m.body_dofnum, "dof_body": m.dof_bodyid, "cdof": d.cdof,
             "cdof_dot": d.cdof_dot, "cvel": d.cvel, "subtree_com": d.subtree_com,
             "subtree_mass": m.body_subtreemass, "xpos": d.xpos, "xquat": d.xquat, "xipos": d.xipos,
             "ximat": d.ximat, "mass": m.body_mass, "body_inertia": m.body_inertia, "g": m.opt.gravity,
+            "scratch": np.zeros((12, m.nv)),
         }  # fmt: skip
         self._kept = arrays
         place, dof = (-1, -1) if free < 0 else (int(m.jnt_qposadr[free]), int(m.jnt_dofadr[free]))
@@ -107,6 +113,7 @@ class Mechanics:
             base_place=place, base_dof=dof, **arrays,
         )  # fmt: skip
         """What compiled functions find all of it by."""
+        self._refresh = compiled(refresh_mechanics)
         self.refresh()
 
     def update(
@@ -137,7 +144,7 @@ class Mechanics:
 
     def refresh(self) -> None:
         """Compute everything from `q`, `u`, `base_pose` and `base_twist` as they are."""
-        compiled(refresh_mechanics)(self.record)
+        self._refresh(self.record)
 
     def frame(self, name: str) -> Frame:
         """Return the frame of a site or body of that name, `world` among them; raise `UnknownNameError`."""
@@ -265,7 +272,9 @@ def refresh_mechanics(row: Any) -> None:
         numbers(r.subtree_mass, r.bodies),
         numbers(r.g, 3),
     )
+    braking = numbers(r.braking, nv)
     for i in range(nv):
+        braking[i] = -_BRAKING * qvel[i]
         bias[i] -= passive[i]
         if long(r.carries, i) != 0:
             bias[i] -= carried[i]

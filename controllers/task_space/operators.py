@@ -73,7 +73,7 @@ class TaskOperators:
         jacobian: G, (rows, nv).
         drift: Ġ·u, (rows,).
         above: operators of the level before; None: this is the first.
-        rank: singular values of A below this part of the largest count as 0.
+        rank: eigenvalues of A below this part of the largest count as 0.
 
     Source: Khatib 1987; Sentis and Khatib 2005; named as in Sherman and Seth's Simbody milestone report 21, 2014.
     """
@@ -98,8 +98,10 @@ class TaskOperators:
         mujoco.mj_factorM(mechanics.model, mechanics.data)
         self._solved = _solve(mechanics, self._reduced.T)
         self._inverse_inertia = self._reduced @ self._solved
-        inertia = np.linalg.pinv(self._inverse_inertia, rcond=rank, hermitian=True)
-        self._inertia: Array = inertia.astype(np.float64)
+        values, vectors = np.linalg.eigh(self._inverse_inertia)
+        vectors = vectors[:, values > rank * values[-1]]
+        values = values[values > rank * values[-1]]
+        self._inertia: Array = (vectors / values) @ vectors.T
         self._bias = mechanics.bias.copy()
         self._gravity = mechanics.gravity.copy()
 

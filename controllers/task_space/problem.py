@@ -47,7 +47,7 @@ class Problem:
         self.wanted = np.zeros(rows)
         """b, (rows,): wanted acceleration less Ġ·u."""
         self.weight = np.ones(rows)
-        """Within a level, (rows,), above 0."""
+        """By which a row counts within its level, (rows,), above 0: its error is multiplied by it."""
         self.rest = False
         """Whether the last level is the posture of all driven joints: what the levels above leave."""
         self.scale = np.ones(rows)

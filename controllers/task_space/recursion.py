@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.actuators.compiled import compiled
-from pliant.actuators.mujoco_calls import long, numbers, record, table
+from pliant.actuators.mujoco_calls import long, numbers, record, set_byte, set_long, table
 from pliant.controllers.checks import Array, positive
 from pliant.controllers.task_space.problem import Problem, Solution, Status
 
@@ -51,6 +51,8 @@ class Recursion:
             positive("recursion: singular", singular, "m")
         levels = np.array(problem.levels, dtype=np.int64)
         others = np.setdiff1d(np.arange(nv), problem.actuated).astype(np.int64)
+        widths = [*np.diff(levels), len(others), len(problem.constraint_wanted), 1]
+        widest, most = int(max(widths)), len(others) + len(problem.constraint_wanted) + len(problem.wanted)
         p, s = problem, self.solution
         arrays: dict[str, NDArray[Any]] = {
             "levels": levels, "actuated": p.actuated, "others": others, "inertia": p.inertia, "bias": p.bias,
@@ -59,7 +61,13 @@ class Recursion:
             "torque_low": p.torque_low, "torque_high": p.torque_high, "acceleration_low": p.acceleration_low,
             "acceleration_high": p.acceleration_high, "cone": p.cone, "cone_low": p.cone_low,
             "cone_high": p.cone_high, "acceleration": s.acceleration, "torque": s.torque, "force": s.force,
-            "residual": s.residual,
+            "residual": s.residual, "factor": np.zeros((nv, nv)), "reduced": np.zeros((most, nv)),
+            "lifted": np.zeros((most, nv)), "over": np.zeros((widest, nv)), "a": np.zeros((widest, widest)),
+            "inverse": np.zeros((widest, widest)), "scaled": np.zeros((widest, widest)),
+            "small_factor": np.zeros((widest, widest)), "size": np.zeros(max(widest, nv)),
+            "part": np.zeros(max(most, widest)), "ones": np.ones(widest),
+            "torque_bound": s.torque_bound, "acceleration_bound": s.acceleration_bound,
+            "cone_bound": s.cone_bound, "blocks": np.zeros(len(levels) + 3, dtype=np.int64),
         }  # fmt: skip
         self._kept = (problem, arrays)
         self._record = record(
@@ -68,18 +76,16 @@ class Recursion:
             compensate=int(compensate), rest=int(problem.rest), **arrays,
         )  # fmt: skip
         self._singular = float(singular)
-        self._bounds = (s.torque_bound, s.acceleration_bound, s.cone_bound)
+        self._solve = compiled(_solve)
 
     def solve(self, problem: Problem) -> Solution:
         """See `Solver`. The problem must be the one that it was made for."""
         solution = self.solution
-        finite = compiled(_solve)(self._record, self._singular)
-        if not finite:
+        if self._solve(self._record, self._singular):
+            solution.status = Status.SOLVED
+        else:
             solution.torque[:] = 0.0
             solution.status = Status.BRAKING
-            return solution
-        solution.status = Status.SOLVED
-        compiled(_note_bounds)(self._record, *self._bounds)
         return solution
 
 
@@ -87,111 +93,110 @@ def _solve(row: Any, singular: float) -> bool:
     """Fill the solution; whether it is finite."""
     r = row[0]
     nv, n = r.nv, r.constraints
-    factor = np.empty((nv, nv))
-    if not _factorise(table(r.inertia, nv, nv), factor):
+    factor = table(r.factor, nv, nv)
+    if not _factorise(table(r.inertia, nv, nv), factor, nv):
         return False
     bias, found = numbers(r.bias, nv), numbers(r.acceleration, nv)
     for i in range(nv):
         found[i] = 0.0 if r.compensate != 0 else -bias[i]
     if r.compensate == 0:
-        _solve_with(factor, found)
-    most = r.other_count + n + r.rows
-    reduced, lifted = np.empty((most, nv)), np.empty((most, nv))  # G*, and (Ḡ·S)ᵀ, of all levels so far
-    blocks, used = np.zeros(r.level_count + 3, dtype=np.int64), 0  # where each level's rows begin there
+        _solve_with(factor, found, nv)
+    blocks = 0  # so many levels are done
+    set_long(r.blocks, 0, 0)
     if r.other_count > 0:
         free, needed = np.empty((r.other_count, nv)), np.empty(r.other_count)
         flying = _flight(row, free, needed)
         if flying > 0:
-            used = _level(
-                free[:flying], needed[:flying], np.ones(flying), np.ones(flying), 0.0, factor, reduced, lifted,
-                blocks, used, found,
-            )  # fmt: skip
+            ones = numbers(r.ones, flying)
+            blocks = _level(row, free, needed, ones, ones, 0, flying, 0.0, blocks)
     if n > 0:
-        used = _level(
-            table(r.constraint, n, nv), numbers(r.constraint_wanted, n), np.ones(n), np.ones(n), 0.0, factor,
-            reduced, lifted, blocks, used, found,
-        )  # fmt: skip
+        ones = numbers(r.ones, n)
+        held, goal = table(r.constraint, n, nv), numbers(r.constraint_wanted, n)
+        blocks = _level(row, held, goal, ones, ones, 0, n, 0.0, blocks)
     jacobian, wanted = table(r.jacobian, r.rows, nv), numbers(r.wanted, r.rows)
     weight, scale = numbers(r.weight, r.rows), numbers(r.scale, r.rows)
     for k in range(r.level_count):
         a, b = long(r.levels, k), long(r.levels, k + 1)
         if r.rest != 0 and k == r.level_count - 1:
-            _rest(jacobian[a:b], wanted[a:b], reduced, lifted, blocks, used, found)
+            _rest(row, jacobian, wanted, a, b, blocks)
         elif b > a:
-            used = _level(
-                jacobian[a:b], wanted[a:b], weight[a:b], scale[a:b], singular, factor, reduced, lifted, blocks,
-                used, found,
-            )  # fmt: skip
-    return _torques(row)
+            blocks = _level(row, jacobian, wanted, weight, scale, a, b, singular, blocks)
+    finite = _torques(row)
+    if finite:
+        _note_bounds(row)
+    return finite
 
 
 def _level(
-    jacobian: Array, wanted: Array, weight: Array, scale: Array, singular: float, factor: Array, reduced: Array,
-    lifted: Array, blocks: Any, used: int, found: Array,
+    row: Any, jacobian: Array, wanted: Array, weight: Array, scale: Array, a: int, b: int, singular: float,
+    blocks: int,
 ) -> int:  # fmt: skip
-    """Let the rows of a level do what those before them leave; returns how many rows there are then."""
-    rows, nv = jacobian.shape
-    own, over = reduced[used : used + rows], np.empty((rows, nv))
-    for k in range(rows):
-        own[k] = jacobian[k]
-        _reduce(own[k], reduced, lifted, blocks, used)
-        over[k] = own[k]
-        _solve_with(factor, over[k])
-    a, inverse = np.empty((rows, rows)), np.empty((rows, rows))
-    for i in range(rows):
-        for j in range(i + 1):
-            a[i, j] = a[j, i] = _dot(own[i], over[j])
-    _pseudoinverse(a, weight, inverse)
-    if singular > 0.0:
-        _slow_down(own, scale, singular, inverse)
-    for k in range(rows):
-        lifted[used + k] = 0.0
-        for j in range(rows):
-            for i in range(nv):
-                lifted[used + k, i] += inverse[j, k] * over[j, i]
-    missing = np.empty(rows)
-    for k in range(rows):
-        missing[k] = wanted[k] - _dot(jacobian[k], found)
+    """Let rows a to b do what the levels before them leave; returns how many levels are done then."""
+    r = row[0]
+    nv, rows, used = r.nv, b - a, long(r.blocks, blocks)
+    factor, found = table(r.factor, nv, nv), numbers(r.acceleration, nv)
+    reduced = table(r.reduced + 8 * nv * used, rows, nv)
+    lifted = table(r.lifted + 8 * nv * used, rows, nv)
+    over, square, inverse = table(r.over, rows, nv), table(r.a, rows, rows), table(r.inverse, rows, rows)
     for k in range(rows):
         for i in range(nv):
-            found[i] += lifted[used + k, i] * missing[k]
-    last = 0
-    while blocks[last + 1] != 0:
-        last += 1
-    used += rows
-    blocks[last + 1] = used
-    return used
+            reduced[k, i] = jacobian[a + k, i]
+        _reduce(row, reduced[k], blocks)
+        for i in range(nv):
+            over[k, i] = reduced[k, i]
+        _solve_with(factor, over[k], nv)
+    for i in range(rows):
+        for j in range(i + 1):
+            square[i, j] = square[j, i] = _dot(reduced[i], over[j], nv)
+    _pseudoinverse(row, square, weight[a:b], inverse, rows)
+    if singular > 0.0:
+        _slow_down(row, reduced, scale[a:b], singular, inverse, rows)
+    missing = numbers(r.part, rows)
+    for k in range(rows):
+        missing[k] = wanted[a + k] - _dot(jacobian[a + k], found, nv)
+        for i in range(nv):
+            lifted[k, i] = 0.0
+        for j in range(rows):
+            for i in range(nv):
+                lifted[k, i] += inverse[j, k] * over[j, i]
+    for k in range(rows):
+        for i in range(nv):
+            found[i] += lifted[k, i] * missing[k]
+    set_long(r.blocks, blocks + 1, used + rows)
+    return blocks + 1
 
 
-def _reduce(row: Array, reduced: Array, lifted: Array, blocks: Any, used: int) -> None:
+def _reduce(row: Any, vector: Array, blocks: int) -> None:
     """Make a row that row times N."""
-    part, k = np.empty(used), 0
-    while blocks[k + 1] != 0:
-        for i in range(blocks[k], blocks[k + 1]):
-            part[i] = _dot(row, lifted[i])
-        for i in range(blocks[k], blocks[k + 1]):
-            for j in range(len(row)):
-                row[j] -= part[i] * reduced[i, j]
-        k += 1
+    r = row[0]
+    nv, total = r.nv, long(r.blocks, blocks)
+    reduced, lifted, part = table(r.reduced, total, nv), table(r.lifted, total, nv), numbers(r.part, total)
+    for k in range(blocks):
+        first, end = long(r.blocks, k), long(r.blocks, k + 1)
+        for i in range(first, end):
+            part[i] = _dot(vector, lifted[i], nv)
+        for i in range(first, end):
+            for j in range(nv):
+                vector[j] -= part[i] * reduced[i, j]
 
 
-def _rest(
-    jacobian: Array, wanted: Array, reduced: Array, lifted: Array, blocks: Any, used: int, found: Array
-) -> None:
+def _rest(row: Any, jacobian: Array, wanted: Array, a: int, b: int, blocks: int) -> None:
     """Let joints do what is left as it is: u̇ + N·(u̇_rest − u̇)."""
-    nv = len(found)
-    step, part = np.zeros(nv), np.empty(used)
-    for k in range(len(wanted)):
+    r = row[0]
+    nv, total, found = r.nv, long(r.blocks, blocks), numbers(r.acceleration, r.nv)
+    reduced, lifted = table(r.reduced, total, nv), table(r.lifted, total, nv)
+    step, part = numbers(r.size, nv), numbers(r.part, total)
+    for j in range(nv):
+        step[j] = 0.0
+    for k in range(a, b):
         for j in range(nv):
             if jacobian[k, j] != 0.0:
                 step[j] = wanted[k] - found[j]
-    last = 0
-    while blocks[last + 1] != 0:
-        last += 1
-    for k in range(last - 1, -1, -1):
-        for i in range(blocks[k], blocks[k + 1]):
-            part[i] = _dot(reduced[i], step)
-        for i in range(blocks[k], blocks[k + 1]):
+    for k in range(blocks - 1, -1, -1):
+        first, end = long(r.blocks, k), long(r.blocks, k + 1)
+        for i in range(first, end):
+            part[i] = _dot(reduced[i], step, nv)
+        for i in range(first, end):
             for j in range(nv):
                 step[j] -= part[i] * lifted[i, j]
     for j in range(nv):
@@ -237,9 +242,9 @@ def _torques(row: Any) -> bool:
     nv, n = r.nv, r.constraints
     inertia, bias, found = table(r.inertia, nv, nv), numbers(r.bias, nv), numbers(r.acceleration, nv)
     constraint, force, torque = table(r.constraint, n, nv), numbers(r.force, n), numbers(r.torque, r.drives)
-    needed = np.empty(nv)
+    needed = numbers(r.size, nv)
     for i in range(nv):
-        needed[i] = bias[i] + _dot(inertia[i], found)
+        needed[i] = bias[i] + _dot(inertia[i], found, nv)
     for k in range(n):
         force[k] = 0.0
     if n > 0 and r.other_count > 0:
@@ -262,43 +267,44 @@ def _torques(row: Any) -> bool:
     jacobian, force_map = table(r.jacobian, r.rows, nv), table(r.force_map, r.rows, n)
     wanted, residual = numbers(r.wanted, r.rows), numbers(r.residual, r.rows)
     for k in range(r.rows):
-        residual[k] = _dot(jacobian[k], found) - wanted[k]
+        residual[k] = _dot(jacobian[k], found, nv) - wanted[k]
         for i in range(n):
             residual[k] += force_map[k, i] * force[i]
     return finite
 
 
-def _note_bounds(row: Any, torque_bound: Any, acceleration_bound: Any, cone_bound: Any) -> None:
+def _note_bounds(row: Any) -> None:
     r = row[0]
     torque = numbers(r.torque, r.drives)
     low, high = numbers(r.torque_low, r.drives), numbers(r.torque_high, r.drives)
     for i in range(r.drives):
-        torque_bound[i] = -1 if torque[i] <= low[i] else 1 if torque[i] >= high[i] else 0
+        set_byte(r.torque_bound, i, -1 if torque[i] <= low[i] else 1 if torque[i] >= high[i] else 0)
     found = numbers(r.acceleration, r.nv)
     low, high = numbers(r.acceleration_low, r.nv), numbers(r.acceleration_high, r.nv)
     for i in range(r.nv):
-        acceleration_bound[i] = -1 if found[i] <= low[i] else 1 if found[i] >= high[i] else 0
+        set_byte(r.acceleration_bound, i, -1 if found[i] <= low[i] else 1 if found[i] >= high[i] else 0)
     cone, force = table(r.cone, r.cone_rows, r.constraints), numbers(r.force, r.constraints)
     low, high = numbers(r.cone_low, r.cone_rows), numbers(r.cone_high, r.cone_rows)
     for k in range(r.cone_rows):
-        value = _dot(cone[k], force)
-        cone_bound[k] = -1 if value <= low[k] else 1 if value >= high[k] else 0
+        value = _dot(cone[k], force, r.constraints)
+        set_byte(r.cone_bound, k, -1 if value <= low[k] else 1 if value >= high[k] else 0)
 
 
-def _slow_down(own: Array, scale: Array, singular: float, inverse: Array) -> None:
+def _slow_down(row: Any, own: Array, scale: Array, singular: float, inverse: Array, rows: int) -> None:
     """Multiply an inverse by S from the right."""
-    rows = len(own)
-    square, direct = np.empty((rows, rows)), np.empty((rows, rows))
+    r = row[0]
+    nv, square, direct = r.nv, table(r.scaled, rows, rows), table(r.small_factor, rows, rows)
     for i in range(rows):
         for j in range(i + 1):
-            square[i, j] = square[j, i] = scale[i] * scale[j] * _dot(own[i], own[j])
-    if _factorise(square, direct):
+            square[i, j] = square[j, i] = scale[i] * scale[j] * _dot(own[i], own[j], nv)
+    if _factorise(square, direct, rows):
         trace = 0.0  # of the inverse, at least the inverse of the smallest eigenvalue
-        column = np.empty(rows)
+        column = numbers(r.size, rows)
         for k in range(rows):
-            column[:] = 0.0
+            for i in range(rows):
+                column[i] = 0.0
             column[k] = 1.0
-            _solve_with(direct, column)
+            _solve_with(direct, column, rows)
             trace += column[k]
         if trace * singular * singular < 1.0:
             return
@@ -312,28 +318,29 @@ def _slow_down(own: Array, scale: Array, singular: float, inverse: Array) -> Non
     inverse[:] = inverse @ slowed
 
 
-def _pseudoinverse(a: Array, weight: Array, inverse: Array) -> None:
-    """W·(W·A·W)⁺·W of a symmetric matrix, W² the weights; its inverse where it has one."""
-    rows = len(a)
-    size, scaled, factor = np.empty(rows), np.empty((rows, rows)), np.empty((rows, rows))
+def _pseudoinverse(row: Any, a: Array, weight: Array, inverse: Array, rows: int) -> None:
+    """W·(W·A·W)⁺·W of a symmetric matrix, W the weights; its inverse where it has one."""
+    r = row[0]
+    size, scaled, factor = numbers(r.size, rows), table(r.scaled, rows, rows), table(r.small_factor, rows, rows)
     for i in range(rows):
         size[i] = 1.0 / math.sqrt(a[i, i]) if a[i, i] > 0.0 else 0.0
     for i in range(rows):
         for j in range(rows):
             scaled[i, j] = a[i, j] * size[i] * size[j]
-    if _factorise(scaled, factor) and _smallest(factor) > _DEFICIENT:
-        column = np.empty(rows)
+    if _factorise(scaled, factor, rows) and _smallest(factor, rows) > _DEFICIENT:
+        column = numbers(r.part, rows)
         for k in range(rows):
-            column[:] = 0.0
+            for i in range(rows):
+                column[i] = 0.0
             column[k] = 1.0
-            _solve_with(factor, column)
+            _solve_with(factor, column, rows)
             for i in range(rows):
                 inverse[i, k] = column[i] * size[i] * size[k]
         return
     for i in range(rows):
-        size[i] = math.sqrt(weight[i])
+        size[i] = weight[i]
         for j in range(rows):
-            scaled[i, j] = a[i, j] * math.sqrt(weight[i] * weight[j])
+            scaled[i, j] = a[i, j] * weight[i] * weight[j]
     values, vectors = np.linalg.eigh(scaled)
     inverse[:] = 0.0
     for k in range(rows):
@@ -343,17 +350,16 @@ def _pseudoinverse(a: Array, weight: Array, inverse: Array) -> None:
                     inverse[i, j] += vectors[i, k] * vectors[j, k] / values[k] * size[i] * size[j]
 
 
-def _smallest(factor: Array) -> float:
+def _smallest(factor: Array, n: int) -> float:
     """Smallest pivot of a factor."""
     found = math.inf
-    for i in range(len(factor)):
+    for i in range(n):
         found = min(found, factor[i, i] ** 2)
     return found
 
 
-def _factorise(matrix: Array, factor: Array) -> bool:
+def _factorise(matrix: Array, factor: Array, n: int) -> bool:
     """Cholesky factor, lower, of a symmetric matrix; false where it is not positive definite."""
-    n = len(matrix)
     for i in range(n):
         for j in range(i + 1):
             rest = matrix[i, j]
@@ -368,9 +374,8 @@ def _factorise(matrix: Array, factor: Array) -> bool:
     return True
 
 
-def _solve_with(factor: Array, x: Array) -> None:
+def _solve_with(factor: Array, x: Array, n: int) -> None:
     """Make x that (L·Lᵀ)⁻¹ times x."""
-    n = len(factor)
     for i in range(n):
         rest = x[i]
         for k in range(i):
@@ -382,8 +387,8 @@ def _solve_with(factor: Array, x: Array) -> None:
             x[k] -= factor[i, k] * x[i]
 
 
-def _dot(a: Array, b: Array) -> float:
+def _dot(a: Array, b: Array, n: int) -> float:
     found = 0.0
-    for i in range(len(a)):
+    for i in range(n):
         found += a[i] * b[i]
     return found

@@ -27,10 +27,6 @@ INFINITE = 1e30
 """A bound from here on is none."""
 FEASIBLE = 1e-9
 """By how much a bound may be passed, rad/s², N·m or N."""
-PASSED = 1e-6
-"""From where on a limit or a constraint counts as not kept, relative to 1 + |limit|."""
-NEAR = 1e-7
-"""How near to a bound counts as at it, relative to 1 + |bound|."""
 SATISFIED, VIOLATED, INEXACT, NOT_FINITE = 0, 1, 2, 3
 
 
@@ -97,33 +93,6 @@ def eliminate(
     return start, basis, drive, misfit
 
 
-def limits(
-    actuated: NDArray[np.int64],
-    bias: Array,
-    torque_low: Array,
-    torque_high: Array,
-    acceleration_low: Array,
-    acceleration_high: Array,
-    cone_low: Array,
-    cone_high: Array,
-) -> tuple[Array, Array, bool]:
-    """Return the lower and the upper bounds of (τ − h, u̇, C·λ), none infinite, and whether they can be used.
-
-    They cannot where one is NaN or a lower one is above its upper one.
-    """
-    drives, nv, cones = len(actuated), len(bias), len(cone_low)
-    low, high = np.empty(drives + nv + cones), np.empty(drives + nv + cones)
-    for k in range(drives):
-        low[k], high[k] = torque_low[k] - bias[actuated[k]], torque_high[k] - bias[actuated[k]]
-    low[drives : drives + nv], high[drives : drives + nv] = acceleration_low, acceleration_high
-    low[drives + nv :], high[drives + nv :] = cone_low, cone_high
-    fit = True
-    for k in range(len(low)):
-        fit = fit and low[k] <= high[k]
-        low[k], high[k] = max(low[k], -INFINITE), min(high[k], INFINITE)
-    return low, high, fit
-
-
 def optimum(
     jacobian: Array,
     force_map: Array,
@@ -155,19 +124,19 @@ def optimum(
         start, basis, drive: see `eliminate`.
         offset: of z, (free,).
         cone: C, (cone_rows, constraints).
-        low, high: see `limits`.
+        low, high: see `outcome.limits`.
 
     Returns:
-        `SATISFIED`, `VIOLATED`, `INEXACT` or `NOT_FINITE`; A and r; z, (free,), and x, (nv + constraints,); R, (free,
-        free): a step R⁻¹·y from z costs |y|²; and, if a bound is violated, how what is bounded follows from y,
-        (bounds, free), and how far it may go down and up, (bounds,) each. `INEXACT` is a violation where R, z and x
-        are those of a stronger damping: see `pull`.
+        `SATISFIED`, `VIOLATED`, `INEXACT` or `NOT_FINITE`; A and r; z, (free,), and x, (nv + constraints,); R,
+        (free, free): a step R⁻¹·y from z costs |y|²; and, if a bound is violated, how what is bounded follows from
+        y, (bounds, free), and how far it may go down and up, (bounds,) each. `INEXACT` is a violation where R, z
+        and x are those of a stronger damping: see `pull`.
     """
     tasks, missing = _reduced(jacobian, force_map, wanted, weight, scale, force_damping, start, basis)
     free = len(offset)
     step, root = _damped(tasks, missing, damping, offset)
     found, at = _reached(drive, cone, start, basis, step)
-    status = _state(at, low, high)
+    status = _state(at, low, high) if math.isfinite(np.sum(missing)) else NOT_FINITE
     if status != VIOLATED:
         return status, tasks, missing, step, found, root, tasks, at, at
     least, most = math.inf, 0.0
@@ -179,12 +148,7 @@ def optimum(
         found, at = _reached(drive, cone, start, basis, step)
     rows = bound_rows(drive, cone, basis)
     down, up = gaps(rows, at, low, high)
-    for row in rows:
-        for k in range(free):
-            row[k] /= root[k, k]
-            for j in range(k + 1, free):
-                row[j] -= row[k] * root[k, j]
-    return status, tasks, missing, step, found, root, rows, down, up
+    return status, tasks, missing, step, found, root, np.dot(rows, _inverse(root)), down, up
 
 
 def pull(tasks: Array, missing: Array, step: Array, root: Array) -> Array:
@@ -194,7 +158,7 @@ def pull(tasks: Array, missing: Array, step: Array, root: Array) -> Array:
 
     Source: Rockafellar 1976, "Monotone operators and the proximal point algorithm".
     """
-    slope = np.dot(missing - np.dot(tasks, step), tasks)
+    slope: Array = np.dot(missing - np.dot(tasks, step), tasks)
     for k in range(len(step)):
         slope[k] /= root[k, k]
         for j in range(k + 1, len(step)):
@@ -236,13 +200,19 @@ def bound_rows(drive: Array, cone: Array, basis: Array) -> Array:
 
 
 def gaps(rows: Array, at: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """Return how far what is bounded may go down and up, without end where it cannot go but is well where it is."""
+    """Return how far what is bounded may go down and up; without end where it cannot move and is within bounds."""
     down, up = low - at, high - at
     for k in range(len(rows)):
         room = FEASIBLE * (1.0 + abs(at[k]))
         if down[k] <= room and up[k] >= -room and not np.any(rows[k] != 0.0):
             down[k], up[k] = -INFINITE, INFINITE
     return down, up
+
+
+def activate(multipliers: Array, sense: NDArray[np.intc]) -> None:
+    """Write into daqp's `sense` which bounds a solution is at: 1 the upper, 3 the lower one."""
+    for k in range(len(sense)):
+        sense[k] = 1 if multipliers[k] > 0.0 else (3 if multipliers[k] < 0.0 else 0)
 
 
 def go(further: Array, root: Array, basis: Array, step: Array, found: Array) -> None:
@@ -282,67 +252,6 @@ def narrow(
     if kept.shape[1] == 0:
         return np.zeros((len(basis), 0)), np.zeros(0)
     return np.dot(basis, kept), np.dot(np.ascontiguousarray(kept.T), offset + step)
-
-
-def report(
-    found: Array,
-    actuated: NDArray[np.int64],
-    bias: Array,
-    constraint: Array,
-    constraint_wanted: Array,
-    drive: Array,
-    jacobian: Array,
-    force_map: Array,
-    wanted: Array,
-    cone: Array,
-    bounds: tuple[Array, Array, Array, Array, Array, Array],
-    results: tuple[Array, Array, Array, Array],
-    marks: tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int8]],
-) -> int:
-    """Write a solution x into the arrays of a `Solution`; return its `Status`, `BRAKING` where it is not finite.
-
-    Args:
-        found: x.
-        actuated, bias, constraint, constraint_wanted, jacobian, force_map, wanted, cone: see `Problem`.
-        drive: see `eliminate`.
-        bounds: of torque, acceleration and cone, low and high in turn; the torque is cut to its own.
-        results: acceleration, torque, force, residual.
-        marks: torque_bound, acceleration_bound, cone_bound.
-    """
-    acceleration, torque, force, residual = results
-    nv = len(acceleration)
-    acceleration[:], force[:] = found[:nv], found[nv:]
-    if len(torque):
-        torque[:] = np.dot(drive, found)
-    for k in range(len(torque)):
-        torque[k] = min(max(torque[k] + bias[actuated[k]], bounds[0][k]), bounds[1][k])
-    residual[:] = 0.0
-    if len(wanted):
-        residual[:] = np.dot(jacobian, acceleration) - wanted
-    if np.any(force_map != 0.0):
-        residual += np.dot(force_map, force)
-    mark(torque, bounds[0], bounds[1], marks[0])
-    passed = mark(acceleration, bounds[2], bounds[3], marks[1])
-    if len(cone):
-        mark(np.dot(cone, force), bounds[4], bounds[5], marks[2])
-    if not math.isfinite(np.sum(torque) + np.sum(found)):
-        return 3
-    for i in range(len(constraint_wanted)):
-        if abs(_product(constraint[i], acceleration, 0) - constraint_wanted[i]) > PASSED * (
-            1.0 + abs(constraint_wanted[i])
-        ):
-            return 2
-    return 1 if passed else 0
-
-
-def mark(value: Array, low: Array, high: Array, at: NDArray[np.int8]) -> bool:
-    """Write −1 or 1 into `at` where a value is at its lower or upper bound or beyond; return whether one is beyond."""
-    passed = False
-    for k in range(len(value)):
-        above, below = (value[k] - high[k]) / (1.0 + abs(high[k])), (low[k] - value[k]) / (1.0 + abs(low[k]))
-        at[k] = 1 if above >= -NEAR else (-1 if below >= -NEAR else 0)
-        passed = passed or above > PASSED or below > PASSED
-    return passed
 
 
 def _state(at: Array, low: Array, high: Array) -> int:
@@ -476,40 +385,49 @@ def _product(a: Array, b: Array, begin: int) -> float:
 def _damped(tasks: Array, missing: Array, damping: float, offset: Array) -> tuple[Array, Array]:
     """Return z and R of the least |A·z − r|² + damping²·|z + offset|² by reflections into R = damping·1."""
     count, free = tasks.shape
-    work = np.empty((count, free + 1))
-    work[:, :free], work[:, free] = tasks, missing
-    root = np.zeros((free, free + 1))
-    column, along = np.empty(count), np.empty(free + 1)
+    work = np.empty((free + 1, count))
+    work[:free], work[free] = tasks.T, missing
+    root = np.zeros((free, free))
+    right = -damping * offset
     for k in range(free):
-        root[k, k], root[k, free] = damping, -damping * offset[k]
-    for k in range(free):
-        size = 0.0
-        for i in range(count):
-            column[i] = work[i, k]
-            size += column[i] * column[i]
-        if size == 0.0:
-            continue
+        column = work[k]
+        size = _product(column, column, 0)
         norm = math.sqrt(size + damping**2)
         top = damping + norm
         factor = 1.0 / (norm * top)
-        for j in range(k, free + 1):
-            along[j] = top * root[k, j]
-        for i in range(count):
-            for j in range(k, free + 1):
-                along[j] += column[i] * work[i, j]
-        for j in range(k, free + 1):
-            along[j] *= factor
-            root[k, j] -= top * along[j]
-        for i in range(count):
-            for j in range(k + 1, free + 1):
-                work[i, j] -= column[i] * along[j]
+        root[k, k] = -norm
+        for j in range(k + 1, free + 1):
+            other = work[j]
+            along = _product(column, other, 0)
+            if j == free:
+                along += top * right[k]
+            along *= factor
+            if j < free:
+                root[k, j] = -top * along
+            else:
+                right[k] -= top * along
+            for i in range(count):
+                other[i] -= along * column[i]
     step = np.empty(free)
     for i in range(free - 1, -1, -1):
-        rest = root[i, free]
+        rest = right[i]
         for j in range(i + 1, free):
             rest -= root[i, j] * step[j]
         step[i] = rest / root[i, i]
-    return step, np.ascontiguousarray(root[:, :free])
+    return step, root
+
+
+def _inverse(root: Array) -> Array:
+    """Return R⁻¹ of an upper R."""
+    free = len(root)
+    inverse = np.eye(free)
+    for i in range(free):
+        row = inverse[i]
+        for k in range(i, free):
+            row[k] /= root[k, k]
+            for j in range(k + 1, free):
+                row[j] -= row[k] * root[k, j]
+    return inverse
 
 
 def _cholesky(matrix: Array) -> Array:

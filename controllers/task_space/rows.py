@@ -7,7 +7,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.actuators.mujoco_calls import long, mj_angmom_mat, mj_jac, mj_jac_subtree_com, numbers, table, whole
+from pliant.actuators.mujoco_calls import (
+    long,
+    mj_angmom_mat,
+    mj_jac,
+    mj_jac_subtree_com,
+    numbers,
+    record,
+    table,
+    whole,
+)
 from pliant.controllers.checks import Array
 from pliant.controllers.task_space.mechanics import Mechanics, point_drift
 from pliant.controllers.task_space.tasks import CENTRE_OF_MASS, FRAME, MOMENTUM, OWN, POSTURE, Task
@@ -66,16 +75,26 @@ class Packed:
         """Those with code of their own."""
 
 
-def fill_rows(mechanics: NDArray[Any], tasks: NDArray[Any], jacobian: Array, wanted: Array, scale: Array) -> None:
+def rows_record(jacobian: Array, wanted: Array, scale: Array) -> NDArray[Any]:
+    """Return where `fill_rows` finds these arrays, (rows, nv), (rows,) and (rows,). Who keeps it keeps them."""
+    return record(count=len(wanted), jacobian=jacobian, wanted=wanted, scale=scale)
+
+
+def fill_rows(mechanics: NDArray[Any], tasks: NDArray[Any], rows: NDArray[Any]) -> None:
     """Write G, (rows, nv), b = ẍ* − Ġ·u, (rows,), and what 1 of a row counts as, m, of packed tasks."""
-    r = mechanics[0]
-    scratch, drift, whole_drift = np.zeros((12, r.nv)), np.zeros(6), np.zeros(6)
+    r, to = mechanics[0], rows[0]
+    jacobian, wanted, scale = (
+        table(to.jacobian, to.count, r.nv),
+        numbers(to.wanted, to.count),
+        numbers(to.scale, to.count),
+    )
+    scratch, drift = table(r.scratch, 12, r.nv), np.empty(6)
     for k in range(len(tasks)):
         t = tasks[k]
         if t.kind == FRAME:
             _fill_frame(mechanics, t, jacobian, wanted, scale, scratch, drift)
         elif t.kind == CENTRE_OF_MASS or t.kind == MOMENTUM:
-            _fill_whole(mechanics, t, jacobian, wanted, scale, scratch, whole_drift)
+            _fill_whole(mechanics, t, jacobian, wanted, scale, scratch, drift)
         elif t.kind == POSTURE:
             _fill_posture(mechanics, t, jacobian, wanted, scale)
 

@@ -1,7 +1,7 @@
 """A stack of tasks on a robot: from its state to the torques that do them, level by level."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +14,9 @@ from pliant.controllers.task_space.limits import JointLimits
 from pliant.controllers.task_space.mechanics import Mechanics
 from pliant.controllers.task_space.problem import Problem, Solution, Solver
 from pliant.controllers.task_space.recursion import Recursion
-from pliant.controllers.task_space.rows import Packed, fill_rows
+from pliant.controllers.task_space.rows import Packed, fill_rows, rows_record
 from pliant.controllers.task_space.tasks import PostureTask, Task
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, unknown_name
-
-_BRAKING: Final = 10.0
-"""Rate at which a robot comes to rest whose tasks have no solution, 1/s."""
 
 
 class TaskStack:
@@ -85,19 +82,22 @@ class TaskStack:
             self.problem.bias = mechanics.bias
         for force in self.forces.values():
             force.bind(mechanics)
+        self.problem.braking = mechanics.braking
         last = list(self.tasks.values())[-1]
         if isinstance(last, PostureTask) and rows[-1] - starts[-1] == last.rows:
             self.problem.rest = set(dofs.tolist()) <= set(last.dofs.tolist())
         for task, begin in zip(self.tasks.values(), rows, strict=False):
-            self.problem.weight[begin : begin + task.rows] = task.weight
+            self.problem.weight[begin : begin + task.rows] = math.sqrt(task.weight)
         if torque is not None:
             low, high = _bounds(torque, len(dofs))
             self.problem.torque_low[:], self.problem.torque_high[:] = low[order], high[order]
         self._cones = [sum(cones[:k]) for k in range(len(cones) + 1)]
-        self._force_scale = np.ones(self._held.first[-1])
+        p = self.problem
+        self._rows = rows_record(p.jacobian, p.wanted, p.scale)
+        self._held_rows = rows_record(p.constraint, p.constraint_wanted, np.ones(self._held.first[-1]))
         for k in range(len(self.constraints)):
             self._write_cone(k)
-        self._solver = solver(self.problem)
+        self._fill, self._solver = compiled(fill_rows), solver(self.problem)
         self.solution = Solution(self.problem)
         """Of the last instant."""
 
@@ -119,16 +119,10 @@ class TaskStack:
             for exerted in self.forces.values():
                 exerted.advance(period)
                 exerted.add(mechanics, problem.bias)
-        fill = compiled(fill_rows)
-        fill(mechanics.record, self._packed.table, problem.jacobian, problem.wanted, problem.scale)
+        fill = self._fill
+        fill(mechanics.record, self._packed.table, self._rows)
         if self.constraints:
-            fill(
-                mechanics.record,
-                self._held.table,
-                problem.constraint,
-                problem.constraint_wanted,
-                self._force_scale,
-            )
+            fill(mechanics.record, self._held.table, self._held_rows)
             for k, constraint in enumerate(self.constraints.values()):
                 if not constraint.holds:
                     first, end = self._held.first[k], self._held.first[k + 1]
@@ -139,7 +133,6 @@ class TaskStack:
             task.write(mechanics, problem.jacobian[first:end], problem.wanted[first:end], problem.scale[first:end])
         if self.limits is not None:
             self.limits.apply(problem.acceleration_low, problem.acceleration_high)
-        np.multiply(mechanics.velocity, -_BRAKING, out=problem.braking)
         self.solution = self._solver.solve(problem)
         return self.solution
 

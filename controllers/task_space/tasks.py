@@ -46,7 +46,7 @@ class Task(ABC):
         stiffness: K_P, 1/s², for all or each of the numbers that could be chosen from.
         damping: K_D, 1/s, likewise; None: critical, 2·√K_P.
         level: tasks of a lower number go first, and are not disturbed by others.
-        weight: within its level, above 0.
+        weight: of its squared error within its level, above 0.
         speed: largest of the way to the target, m/s (or rad/s of joints), and that of orientations, rad/s.
     """
 

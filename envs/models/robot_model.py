@@ -96,7 +96,7 @@ class RobotModel:
     force_torque: Mapping[str, str] = field(default_factory=dict)
     """Force-torque sensors by name: the site that each is at, whose axes it measures along."""
     targets: Mapping[str, str] = field(default_factory=dict)
-    """Targets that can be moved, by name: the site of each, whose body is a mocap body. Poses can be read of them."""
+    """Targets that can be moved, by name: the site of each, on a mocap body. Poses can be read of them."""
     signals: tuple[str, ...] = ()
     """What is read besides the joints: `base`, free bodies, end effectors, force-torque sensors, targets and the
     model's own sensors by name or glob, or single signals likewise (`imu/*_x`)."""
@@ -121,17 +121,28 @@ def tool_load(model: RobotModel, sensor: str) -> ToolLoad:
     Raises:
         UnknownNameError: no such sensor, or no such site.
     """
-    if sensor not in model.force_torque:
-        raise unknown_name("force-torque sensor", sensor, model.force_torque, f"robot {model.name!r}")
+    site = sensor_site(model.name, model.force_torque, sensor)
     compiled = model.spec.copy().compile()
     sites = [compiled.site(k).name for k in range(compiled.nsite)]
-    if model.force_torque[sensor] not in sites:
-        raise unknown_name("site", model.force_torque[sensor], sites, f"the model of robot {model.name!r}")
-    data = mujoco.MjData(compiled)
-    mujoco.mj_kinematics(compiled, data)
-    mujoco.mj_comPos(compiled, data)
-    site = data.site(model.force_torque[sensor])
-    body = int(compiled.site_bodyid[site.id])
-    mass = float(compiled.body_subtreemass[body])
+    if site not in sites:
+        raise unknown_name("site", site, sites, f"the model of robot {model.name!r}")
+    return load_at(compiled, site)
+
+
+def sensor_site(robot: str, sensors: Mapping[str, str], name: str) -> str:
+    """Return the site of a robot's force-torque sensor; raises `UnknownNameError` if there is none."""
+    if name not in sensors:
+        raise unknown_name("force-torque sensor", name, sensors, f"robot {robot!r}")
+    return sensors[name]
+
+
+def load_at(model: mujoco.MjModel, name: str) -> ToolLoad:
+    """Return mass and centre of all that the body of a site carries, joints at 0, in the site's axes."""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    site = data.site(name)
+    body = int(model.site_bodyid[site.id])
+    mass = float(model.body_subtreemass[body])
     centre = site.xmat.reshape(3, 3).T @ (data.subtree_com[body] - site.xpos)
     return ToolLoad(mass, centre.tolist() if mass > 0.0 else (0.0, 0.0, 0.0))

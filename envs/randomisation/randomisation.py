@@ -27,6 +27,9 @@ class Randomisation:
     """Factor of the viscous friction of each joint that has any, whatever drives it."""
     friction: Distribution | None = None
     """Factor of the dry friction of each joint that has any."""
+    stiffness: Distribution | None = None
+    """Factor of the stiffness of each hinge or slide with a spring of the model's own, as one that holds a thing
+    of the surroundings."""
     law: Mapping[str, Distribution] = field(default_factory=dict)
     """Factors of the springs, by the names of the law's parameters."""
     drive: Mapping[str, Distribution] = field(default_factory=dict)
@@ -51,7 +54,7 @@ class Randomisation:
             object.__setattr__(self, entry.name, dict(value))
             for name, distribution in value.items():
                 _check(f"{entry.name} {name}", distribution)
-        for what, lowest in (("mass", 1e-3), ("damping", 0.0), ("friction", 0.0)):
+        for what, lowest in (("mass", 1e-3), ("damping", 0.0), ("friction", 0.0), ("stiffness", 1e-6)):
             self._check_support(what, lowest, 1e3)
         for what in ("command_delay", "sensor_delay"):
             self._check_support(what, 0.0, _LONGEST_DELAY, "s")

@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.actuators import CompliantJoint, Drive, JointOnModel, Parameter
 from pliant.actuators.layout import DRIVE_AT, EXPLICIT_STIFFNESS, LARGEST_STEP, LAW_AT
-from pliant.actuators.stability import check_stability, explicit_stiffness
+from pliant.actuators.stability import StabilityError, check_stability, explicit_stiffness
 from pliant.envs.randomisation.distributions import Distribution, check_support
 from pliant.envs.randomisation.randomisation import Randomisation
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
@@ -36,6 +36,7 @@ class Conditions(NamedTuple):
     """Standard deviation of torques, N·m."""
 
 
+_DISCRETE = int(mujoco.mjtIntegrator.mjINT_DISCRETE)
 _SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 Place = tuple[str, tuple[int, ...]]
 """A field of the model and an index into it."""
@@ -81,7 +82,7 @@ class RandomisedRobot:
         """
         self._numbers = [
             *_masses(model, randomisation.mass),
-            *_frictions(model, randomisation),
+            *_passive(model, randomisation),
             *_drives(model, joints, randomisation),
         ]
         self._step, self._period, self._conditions = float(model.opt.timestep), period, conditions
@@ -177,16 +178,20 @@ def _masses(model: mujoco.MjModel, factor: Distribution | None) -> Iterator[_Num
             yield _Number(f"{name}/mass", factor, mass, (("body_mass", (body,)),), scaled)
 
 
-def _frictions(model: mujoco.MjModel, randomisation: Randomisation) -> Iterator[_Number]:
-    """Viscous and dry friction of the hinges and slides that have any, whatever drives them."""
+def _passive(model: mujoco.MjModel, randomisation: Randomisation) -> Iterator[_Number]:
+    """Viscous and dry friction and springs of the hinges and slides that have any, whatever drives them."""
     for joint in np.flatnonzero(np.isin(model.jnt_type, _SCALAR)).tolist():
         name, dof = model.joint(joint).name or f"joint{joint}", int(model.jnt_dofadr[joint])
-        for kind, field in (("damping", "dof_damping"), ("friction", "dof_frictionloss")):
+        for kind, field, place in (
+            ("damping", "dof_damping", dof),
+            ("friction", "dof_frictionloss", dof),
+            ("stiffness", "jnt_stiffness", joint),
+        ):
             factor: Distribution | None = getattr(randomisation, kind)
             if factor is not None:
-                base = float(getattr(model, field)[dof])
+                base = float(getattr(model, field)[place])
                 if base != 0.0:  # which no factor changes
-                    yield _Number(f"{name}/{kind}", factor, base, ((field, (dof,)),))
+                    yield _Number(f"{name}/{kind}", factor, base, ((field, (place,)),))
 
 
 def _drives(
@@ -232,6 +237,8 @@ def _prepare(model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisatio
         quickest.body_mass[:] *= lowest
         quickest.body_inertia[:] *= lowest
         mujoco.mj_setConst(quickest, mujoco.MjData(quickest))
+    if randomisation.stiffness is not None:
+        _check_springs(model, randomisation.stiffness.bounds[1])
     if randomisation.damping is not None:  # the integrator carries it, so that more of it is slower
         quickest.dof_damping[:] *= randomisation.damping.bounds[0]
     step = float(model.opt.timestep)
@@ -242,6 +249,21 @@ def _prepare(model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisatio
         row[LARGEST_STEP] = largest if math.isfinite(largest) else 0.0
         if description.explicit_share:
             row[EXPLICIT_STIFFNESS] = explicit_stiffness(quickest, joint.joint)
+
+
+def _check_springs(model: mujoco.MjModel, factor: float) -> None:
+    """Raise where the integrator would not carry a passive spring so many times as stiff: h < 2·√(m/k)."""
+    step = float(model.opt.timestep)
+    for joint in np.flatnonzero(np.isin(model.jnt_type, _SCALAR)).tolist():
+        stiffness = factor * float(model.jnt_stiffness[joint])
+        if not stiffness or int(model.opt.integrator) == _DISCRETE:
+            continue
+        longest = 2.0 / math.sqrt(stiffness * float(model.dof_invweight0[model.jnt_dofadr[joint]]))
+        if step >= longest:
+            raise StabilityError(
+                f"a factor of {factor:g} makes the spring of joint {model.joint(joint).name!r} too quick: it "
+                f"needs a time step below {longest:.3g} s, the model's is {step:g} s. Draw less, or give it more mass."
+            )
 
 
 def _quickest(joint: CompliantJoint, randomisation: Randomisation, step: float) -> CompliantJoint:

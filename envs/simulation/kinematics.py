@@ -6,10 +6,14 @@ import mujoco
 import numpy as np
 
 from pliant.controllers.checks import finite_array
+from pliant.controllers.interaction import Arm
 from pliant.controllers.inverse_kinematics import ClosedLoopIK
+from pliant.envs.models.robot_model import load_at
+from pliant.envs.simulation.arms import arm_of
 from pliant.envs.simulation.compiled_robot import CompiledRobot
 from pliant.envs.tasks.kinematics import Kinematics
 from pliant.errors import OutOfBoundsError
+from pliant.hardware.force_torque.wrench import ToolLoad
 from pliant.hardware.robot import Array
 
 _TRIES = 24
@@ -18,14 +22,15 @@ _TRIES = 24
 class ModelKinematics(Kinematics):
     """The kinematics of a robot's model. A floating base stands where the robot starts."""
 
-    def __init__(self, robot: CompiledRobot, sites: Mapping[str, str]) -> None:
+    def __init__(self, robot: CompiledRobot, sites: Mapping[str, str], sensors: Mapping[str, str]) -> None:
         """Make them.
 
         Args:
             robot: which.
             sites: of the end effectors, by name.
+            sensors: sites of the force-torque sensors, by name.
         """
-        self._robot, self._places = robot, dict(sites)
+        self._robot, self._places, self._sensors = robot, dict(sites), dict(sensors)
         self._data = mujoco.MjData(robot.model)
 
     @property
@@ -46,6 +51,11 @@ class ModelKinematics(Kinematics):
             pose[:3] = self._data.site_xpos[place]
             mujoco.mju_mat2Quat(pose[3:], self._data.site_xmat[place])
         return poses.reshape(*angles.shape[:-1], 7)
+
+    def tool(self, end_effector: str | None, sensor: str) -> tuple[Arm, ToolLoad]:
+        """Return the arm and what hangs on its sensor; see `Kinematics.tool`."""
+        arm = arm_of(self._robot, self._places, self._sensors, end_effector, sensor)
+        return arm, load_at(self._robot.model, self._sensors[sensor])
 
     def inverse(self, site: str, position: Array) -> Array:
         """Return joint positions that put a site at positions, the orientation as it comes.

@@ -14,7 +14,7 @@ from pliant.files import plain
 
 _NUMERICAL = ("identity", "drives", "preset_range", "position_range", "implicit")
 """What a joint's description says of its code and its numerics, and of the ranges of its columns."""
-_FACTORS = ("mass", "damping", "friction", "law", "drive")
+_FACTORS = ("mass", "damping", "friction", "stiffness", "law", "drive")
 _DIGITS = 9
 
 

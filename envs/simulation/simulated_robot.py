@@ -142,8 +142,8 @@ class SimulatedRobot(Robot):
         conditions = Conditions(command_delay, sensor_delay, position_noise, velocity_noise, torque_noise)
         self.compiled = compile_robot(model, period, conditions, randomisation, backend, signals, sensing)
         """What is fixed about it."""
-        self._end_effectors, self._target_sites = dict(model.end_effectors), dict(model.targets)
-        self._changed_noise: dict[int, float] = {}
+        self._end_effectors, self._force_torque = dict(model.end_effectors), dict(model.force_torque)
+        self._target_sites, self._changed_noise = dict(model.targets), dict[int, float]()
         self._info, self._model, self._controls = self.compiled.info, self.compiled.model, self.compiled.controls
         self._low, self._high, self._rest = self._info.low, self._info.high, self._info.rest
         self._seed = seed
@@ -185,7 +185,7 @@ class SimulatedRobot(Robot):
         """Where its end effectors are for given joint positions."""
         from pliant.envs.simulation.kinematics import ModelKinematics
 
-        return ModelKinematics(self.compiled, self._end_effectors)
+        return ModelKinematics(self.compiled, self._end_effectors, self._force_torque)
 
     def connect(self) -> None:
         """Put the robot at its start, with the noise seeded as at construction."""
@@ -326,6 +326,15 @@ class SimulatedRobot(Robot):
         value = check_bounds(f"external torque on joint {joint!r}", torque, -_LARGEST, _LARGEST, "N·m")
         self._data.qfrc_applied[self._model.joint(joint).dofadr[0]] = value
 
+    def target(self, name: str) -> Array:
+        """Return where a target of the scene is: position and unit quaternion (w first), (7,), in the world.
+
+        Raises:
+            UnknownNameError: no such target.
+        """
+        mocap = self._mocap(name)
+        return np.concatenate([self._data.mocap_pos[mocap], self._data.mocap_quat[mocap]])
+
     def move_target(self, name: str, pose: ArrayLike) -> None:
         """Put a target of the scene somewhere, where it stays until it is moved or the robot is reset.
 
@@ -339,13 +348,15 @@ class SimulatedRobot(Robot):
             UnknownNameError: no such target.
             ShapeError, OutOfBoundsError: no pose.
         """
-        if name not in self.targets:
-            raise unknown_name("target", name, self.targets, f"robot {self._info.name!r}")
-        there = as_pose(f"robot {self._info.name!r}: {name}", pose)
-        mocap = int(self._model.body_mocapid[self._model.site(self._target_sites[name]).bodyid[0]])
+        mocap, there = self._mocap(name), as_pose(f"robot {self._info.name!r}: {name}", pose)
         self._data.mocap_pos[mocap] = there[:3]
         if np.size(pose) == 7:
             self._data.mocap_quat[mocap] = there[3:]
+
+    @property
+    def noise(self) -> Array:
+        """Standard deviation of the noise on what is read, (signals,), in the order of `info.signals`."""
+        return self._deviations.copy()
 
     def set_noise(self, signals: str, deviation: float) -> None:
         """Change the noise on what is read, also while the robot runs: from the next period on, over all resets.
@@ -523,6 +534,12 @@ class SimulatedRobot(Robot):
         self._noisy = self.compiled.randomised.noisy or self.compiled.readings.noisy
         self._change_noise()
         self._measured: deque[Measurement] = deque(maxlen=self._lag + 1)
+
+    def _mocap(self, target: str) -> int:
+        """Number of the mocap body of a target."""
+        if target not in self._target_sites:
+            raise unknown_name("target", target, self._target_sites, f"robot {self._info.name!r}")
+        return int(self._model.body_mocapid[self._model.site(self._target_sites[target]).bodyid[0]])
 
     def _change_noise(self) -> None:
         """Let the noise be what `set_noise` has made it."""

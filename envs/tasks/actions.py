@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pliant.controllers.checks import finite_array, positive
 from pliant.controllers.controller import Controller
 from pliant.envs.selection import Names, as_names, matches
+from pliant.envs.tasks.kinematics import Kinematics
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.limits import Motion, MotionLimits, limit_motion
 from pliant.hardware.limits import bounds as motion_bounds
@@ -50,8 +51,8 @@ class Action(ABC):
     """A configured action term. One of your own writes `on`."""
 
     @abstractmethod
-    def on(self, info: RobotInfo) -> ActionOnRobot:
-        """Return it for a robot; raises where the two do not go together."""
+    def on(self, info: RobotInfo, kinematics: Kinematics | None = None) -> ActionOnRobot:
+        """Return it for a robot, whose arm the kinematics know; raises where they do not go together."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Spread(Action):
     def __post_init__(self) -> None:
         _freeze_names(self)
 
-    def on(self, info: RobotInfo) -> ActionOnRobot:
+    def on(self, info: RobotInfo, kinematics: Kinematics | None = None) -> ActionOnRobot:
         """See `Action.on`.
 
         Raises:
@@ -138,7 +139,7 @@ class Limited(_Moving):
     machine as it has learned to. Each episode begins at the command in force.
     """
 
-    def on(self, info: RobotInfo) -> ActionOnRobot:
+    def on(self, info: RobotInfo, kinematics: Kinematics | None = None) -> ActionOnRobot:
         """See `Action.on`; errors of `Spread.on`."""
         columns = find_columns(self.commanded, info)
         spread = Spread(self.commanded).on(info)
@@ -148,7 +149,7 @@ class Limited(_Moving):
             return Motion(middle + half * action, np.zeros(len(columns)))
 
         follow = _following(info, columns, MotionLimits(self.speed, self.acceleration), target)
-        return _with_controller(info, spread.channels, spread.rest, _Follower(), follow)
+        return with_controller(info, spread.channels, spread.rest, _Follower(), follow)
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ class Rate(_Moving):
     safety layer too. Each episode begins at the command in force.
     """
 
-    def on(self, info: RobotInfo) -> ActionOnRobot:
+    def on(self, info: RobotInfo, kinematics: Kinematics | None = None) -> ActionOnRobot:
         """See `Action.on`; errors of `Spread.on`."""
         columns = find_columns(self.commanded, info)
         spread = Spread(self.commanded).on(info)
@@ -172,7 +173,7 @@ class Rate(_Moving):
             return Motion(last.value + speed * info.period, speed)
 
         follow = _following(info, columns, MotionLimits(self.speed, self.acceleration), target)
-        return _with_controller(info, channels, np.zeros_like(spread.rest), _Follower(), follow)
+        return with_controller(info, channels, np.zeros_like(spread.rest), _Follower(), follow)
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ class Residual(Action):
         _check_controller("residual", self.controller)
         check_bounds("action residual: scale", positive("action residual: scale", self.scale), 0.0, 2.0)
 
-    def on(self, info: RobotInfo) -> ActionOnRobot:
+    def on(self, info: RobotInfo, kinematics: Kinematics | None = None) -> ActionOnRobot:
         """See `Action.on`; errors of `Spread.on`. The action's entries are called `COLUMN_residual`.
 
         Raises:
@@ -212,7 +213,7 @@ class Residual(Action):
             command[columns] += reach * action
             np.clip(command, low, high, out=command)
 
-        return _with_controller(info, channels, np.zeros(len(columns)), self.controller, act)
+        return with_controller(info, channels, np.zeros(len(columns)), self.controller, act)
 
 
 @dataclass(frozen=True)
@@ -242,7 +243,7 @@ class Parameters(Action):
                 raise unknown_name("parameter", name, numbers, type(self.controller).__name__)
             check_bounds(what, float(present), low, high)
 
-    def on(self, info: RobotInfo) -> ActionOnRobot:
+    def on(self, info: RobotInfo, kinematics: Kinematics | None = None) -> ActionOnRobot:
         """See `Action.on`. The action's entries are called `controller/NAME`.
 
         Raises:
@@ -266,7 +267,7 @@ class Parameters(Action):
             np.clip(command, low, high, out=command)
 
         rest = (np.array(list(present.values())) - middle) / half
-        return _with_controller(info, channels, rest, self.controller, act)
+        return with_controller(info, channels, rest, self.controller, act)
 
 
 class Controlled:
@@ -354,9 +355,14 @@ def spread_actions(block: Array, places: NDArray[np.intp], ranges: Array) -> boo
     return True
 
 
-def _with_controller(
+def with_controller(
     info: RobotInfo, channels: tuple[Channel, ...], rest: Array, controller: Controller, act: Act
 ) -> ActionOnRobot:
+    """Return what an action does through a controller, of which each episode gets a copy.
+
+    Raises:
+        MismatchError: the controller is for another robot.
+    """
     controller.check(info)
     none = np.full(len(info.command), -1.0)
     return ActionOnRobot(channels, info.rest, none, np.zeros(len(none), dtype=np.intp), rest, controller, act)
@@ -375,13 +381,3 @@ def _check_controller(what: str, controller: Any) -> None:
             f"action {what}: controller is {controller!r}; a pliant.controllers.Controller, with reset(state) and "
             "update(state, t), is needed."
         )
-
-
-ACTIONS: Final[dict[str, Callable[..., Action]]] = {
-    "spread": Spread,
-    "limited": Limited,
-    "rate": Rate,
-    "residual": Residual,
-    "parameters": Parameters,
-}
-"""By name."""

@@ -31,7 +31,7 @@ class Assembly:
         self._arrays: list[tuple[int, Array]] = []
         row, robot = self.row, f"robot {info.name!r}"
         self._robot = robot
-        self.action: ActionOnRobot = task.action.on(info)
+        self.action: ActionOnRobot = task.action.on(info, kinematics)
         places = self.places = {
             **{name: row.take(len(self.action.channels)) for name in ("action", "taken", "previous")},
             "command": row.take(len(info.command)),

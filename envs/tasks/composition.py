@@ -5,9 +5,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from pliant.envs.tasks.actions import ACTIONS, Action, Spread
+from pliant.envs.tasks.actions import Action, Limited, Parameters, Rate, Residual, Spread
 from pliant.envs.tasks.ends import ENDS
 from pliant.envs.tasks.goals import GOALS, Goal
+from pliant.envs.tasks.interaction import Interaction
 from pliant.envs.tasks.measures import MEASURES
 from pliant.envs.tasks.observations import OBSERVATIONS
 from pliant.envs.tasks.rewards import REWARDS
@@ -15,6 +16,16 @@ from pliant.envs.tasks.starts import PLACEMENTS, STARTS, AtHome, Start
 from pliant.envs.tasks.task import Task
 from pliant.envs.tasks.term import TermFunction
 from pliant.errors import ConfigurationError, unknown_name
+
+ACTIONS: Final[Mapping[str, Callable[..., Action]]] = {
+    "spread": Spread,
+    "limited": Limited,
+    "rate": Rate,
+    "residual": Residual,
+    "parameters": Parameters,
+    "interaction": Interaction,
+}
+"""By name."""
 
 KINDS: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
     "action": ACTIONS,

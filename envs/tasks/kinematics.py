@@ -7,10 +7,12 @@ from typing import Literal
 
 import numpy as np
 
+from pliant.controllers.interaction import Arm
 from pliant.controllers.two_link import TwoLinkArm
 from pliant.envs.tasks.measures import planar_tip
 from pliant.envs.tasks.term import Term
 from pliant.errors import ConfigurationError, unknown_name
+from pliant.hardware.force_torque.wrench import ToolLoad
 from pliant.hardware.robot import Array
 
 
@@ -42,6 +44,19 @@ class Kinematics(ABC):
             ConfigurationError: these kinematics have no inverse.
         """
         raise ConfigurationError(f"{type(self).__name__} has no inverse; say where the joints start.")
+
+    def tool(self, end_effector: str | None, sensor: str) -> tuple[Arm, ToolLoad]:
+        """Return the arm as a controller of interaction believes it to be, and what hangs on its sensor.
+
+        Args:
+            end_effector: whose site is the tool's centre point; None: the only one.
+            sensor: name of its force-torque sensor.
+
+        Raises:
+            UnknownNameError: no such end effector or sensor.
+            ConfigurationError: these kinematics are of no such arm.
+        """
+        raise ConfigurationError(f"{type(self).__name__} are not of an arm with a force-torque sensor.")
 
     @property
     def measures(self) -> Mapping[str, Term]:

@@ -59,6 +59,10 @@ class RobotError(PliantError, RuntimeError):
     """A robot, real or simulated, cannot do what was asked (not connected, lost, diverged, …)."""
 
 
+class RemoteError(PliantError, RuntimeError):
+    """A controller in another process cannot be reached, is late, or answers what it may not."""
+
+
 def unknown_name(kind: str, name: object, choices: Iterable[object], where: str = "") -> UnknownNameError:
     """Return the error for `name`, which is none of `choices`, with the nearest ones suggested."""
     options = [str(choice) for choice in choices]

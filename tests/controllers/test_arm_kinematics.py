@@ -1,5 +1,8 @@
 """Kinematics of an arm's tool against the closed form of a UR10e, and its behaviour at limits."""
 
+import copy
+import pickle
+
 import mujoco
 import numpy as np
 import pytest
@@ -156,3 +159,14 @@ def test_a_joint_that_turns_every_way_is_refused():
     body.add_site(name="tip", pos=[0.1, 0.0, 0.0])
     with pytest.raises(ConfigurationError, match="neither a hinge nor a slide"):
         ArmKinematics(spec.compile(), "tip", ["any"])
+
+
+@pytest.mark.parametrize("made", [copy.deepcopy, lambda k: pickle.loads(pickle.dumps(k))])
+def test_a_copy_computes_by_itself(model, made):
+    first = ArmKinematics(model, "flange", JOINTS)
+    q = np.array([0.1, -1.0, 1.5, 0.3, 0.2, 0.1])
+    expected = first.pose(q)
+    other = made(first)
+    first.pose(q + 0.3)
+    np.testing.assert_array_equal(other.pose(q), expected)
+    np.testing.assert_array_equal(other.jacobian(q), first.jacobian(q))

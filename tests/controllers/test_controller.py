@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pliant.controllers.controller import Controller, End, check_names, periods, run, run_before
+from pliant.controllers.controller import Adjustable, Controller, End, check_names, periods, run, run_before
 from pliant.controllers.feedforward import Rows
 from pliant.controllers.joint_pid import ComputedTorque, JointPID
 from pliant.controllers.setpoints import Setpoints
 from pliant.controllers.trajectories import MinimumJerk, Recorded, Step
-from pliant.errors import MismatchError, OutOfBoundsError, RobotError, ShapeError
+from pliant.errors import MismatchError, OutOfBoundsError, RobotError, ShapeError, UnknownNameError
 from pliant.hardware.robot import Channel, Robot, RobotInfo, State, check_command
 from pliant.hardware.safety import SafeRobot, SafetyConfig
 from pliant.hardware.timing import StepClock
@@ -308,3 +308,32 @@ def test_the_loop_adds_little_to_a_period_of_a_millisecond():
         run(robot, Rows(np.zeros((1, 2))), 0.2)
         times.append((time.process_time() - begin) / 200)
     assert min(times) < 3e-4, "with this robot's own work included"
+
+
+class Tuned(Controller):
+    """A controller with a number and a switch that can be changed."""
+
+    def __init__(self):
+        self.gain, self.on = 2.0, False
+
+    @property
+    def adjustables(self):
+        return {"gain": Adjustable(0.0, 5.0, self.gain), "on": Adjustable(0.0, 1.0, self.on)}
+
+    def _adjust(self, name, value):
+        setattr(self, name, value)
+
+    def update(self, state, t):
+        return [self.gain]
+
+
+def test_numbers_of_a_controller_change_within_their_bounds():
+    controller = Tuned()
+    controller.adjust("gain", 3)
+    controller.adjust("on", 1.0)
+    assert controller.adjustables == {"gain": (0.0, 5.0, 3.0), "on": (0.0, 1.0, True)}
+    for wrong in (6.0, float("nan")):
+        with pytest.raises(OutOfBoundsError, match="Tuned: gain"):
+            controller.adjust("gain", wrong)
+    with pytest.raises(UnknownNameError, match="unknown adjustable number 'gian'"):
+        controller.adjust("gian", 1.0)

@@ -110,7 +110,7 @@ def learned(robot, motion, trials=6):
     [
         ("arm2", [0.0, 0.0], [0.8, 0.8], 20.0),
         ("arm2", [0.5, 0.5], [0.0, 0.8], 3.0),
-        ("arm5", [0.0, 0.0, 0.0, -0.1, 0.0], [0.8, 0.5, -0.5, -1.2, 0.8], 8.0),
+        pytest.param("arm5", [0.0, 0.0, 0.0, -0.1, 0.0], [0.8, 0.5, -0.5, -1.2, 0.8], 8.0, marks=pytest.mark.slow),
     ],
 )
 def test_norm_optimal_learning_is_quick_and_monotone(robot, start, goal, duration):

@@ -23,6 +23,7 @@ def test_a_link_rests_where_an_independent_arm_with_coulomb_friction_does(outcom
     assert found["speed_at_rest"] < 1e-4
 
 
+@pytest.mark.slow
 def test_without_dry_friction_the_links_rest_in_the_balance():
     smooth = StepsOfTheArm(friction=0.0, levels=(0.0, 0.6, -0.2)).run().metrics
     for setting, joint in PAIRS:

@@ -127,6 +127,7 @@ def test_playing_tells_how_far_it_came(interrupted):
     assert "of 1000000 episodes" in err
 
 
+@pytest.mark.slow
 def test_training_saves_and_says_how_to_go_on(interrupted, tmp_path):
     pytest.importorskip("stable_baselines3")
     small = ("robot=rig1", "task.duration=0.3", "n_envs=2", "algo.n_steps=32", "evaluation.episodes=3")
@@ -140,6 +141,7 @@ def test_training_saves_and_says_how_to_go_on(interrupted, tmp_path):
     assert json.loads((tmp_path / "out" / "metrics.json").read_text())["reason"] == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_deployment_writes_its_report_to_the_end(interrupted, tmp_path):
     """Ctrl-C that comes when the robot has been released waits until the results are written."""
     pytest.importorskip("dynamixel_sdk")

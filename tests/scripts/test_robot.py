@@ -92,6 +92,7 @@ def test_what_makes_no_sense_is_explained(model, verb, arguments, expected):
     assert expected in err
 
 
+@pytest.mark.slow
 def test_what_was_learned_for_a_file_runs_on_its_servos(springs, verb, tmp_path):
     learned = ("trajectory.start=[0,0.2]", "trajectory.goal=[0.1,0.3]", "trajectory.duration=2.0", "ilc=p_type")
     quick = ("robustness.robots=2", "report.pictures=false")

@@ -41,6 +41,7 @@ VERBS = {
         ["hardware=simulated", "controller=setpoint_pid", "trajectory=sine"],
         ["hardware=simulated", "robot=ur10_plane", "controller=admittance"],
     ],
+    "control": [["controller=setpoint_pid"], ["robot=ur10_plane", "controller=admittance"]],
     "emulate": [[]],
     "emulate_ur": [[]],
     "emulate_net_ft": [[]],
@@ -62,6 +63,7 @@ HEAVY = {
     "evaluate": ("pliant.training.evaluation.run_episode",),
     "play": ("pliant.scripts.play.run_episode",),
     "deploy": ("pliant.deployment.deployment.Deployment.run",),
+    "control": ("pliant.scripts.control.ControlServer",),
     "emulate": ("pliant.scripts.emulate.Emulator",),
     "emulate_ur": ("pliant.scripts.emulate._serve",),
     "emulate_net_ft": ("pliant.scripts.emulate._serve",),
@@ -202,7 +204,7 @@ SMALL = {"train": ["physics_threads=1", "n_envs=2", "evaluation.episodes=2"]}
 @pytest.mark.parametrize(("verb", "choices"), CASES)
 def test_no_setting_takes_what_it_may_not_be(verb, choices, attempt):
     """A part of the cases, another one for each setting."""
-    assert check(verb, choices, attempt, lambda k, j: (3 * k + j) % 60 == 0)
+    assert check(verb, choices, attempt, lambda k, j: (3 * k + j) % 240 == 0)
 
 
 @pytest.mark.slow

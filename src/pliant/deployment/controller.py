@@ -3,7 +3,7 @@
 import inspect
 import math
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +16,13 @@ from omegaconf.errors import InterpolationKeyError
 from rich.console import Console
 
 from pliant.conf.build import build
-from pliant.controllers import Controller, Ended, Period, periods
+from pliant.controllers import Adjustable, Controller, Ended, Period, periods
 from pliant.controllers.spring_sensing import SpringSensing
 from pliant.controllers.trajectories import Trajectory
 from pliant.deployment.deployment import Deployment, error_text, live, machine_numbers, stand, timing
 from pliant.deployment.episodes import Trace
 from pliant.deployment.policy import difference_numbers
+from pliant.deployment.remote.client import RemoteController
 from pliant.deployment.reports import write_controller_report
 from pliant.deployment.tool_trace import ToolTrace, force_difference
 from pliant.envs.description import described
@@ -81,12 +82,24 @@ class NamedController(Controller):
         self.retraces = controller.retraces
         self.ends = type(controller).ended is not Controller.ended
         """Whether it may say that it has ended."""
+        if isinstance(controller, RemoteController):
+            self.name, self.ends = controller.name, controller.ends
 
     @property
     def ended(self) -> Ended | None:
         """As the controller's."""
         with _explained(self.name, "failed in ended"):
             return self.controller.ended
+
+    @property
+    def adjustables(self) -> Mapping[str, Adjustable]:
+        """As the controller's."""
+        with _explained(self.name, "failed in adjustables"):
+            return self.controller.adjustables
+
+    def _adjust(self, name: str, value: float | bool) -> None:
+        with _explained(self.name, f"failed to adjust {name}"):
+            self.controller.adjust(name, value)
 
     def check(self, info: RobotInfo) -> None:
         """As the controller's."""
@@ -100,8 +113,12 @@ class NamedController(Controller):
 
     def update(self, state: State, t: float) -> ArrayLike:
         """As the controller's."""
-        with _explained(self.name, f"failed at t = {t:.6g} s"):
+        try:
             return self.controller.update(state, t)
+        except PliantError:
+            raise
+        except Exception as error:
+            raise _explanation(self.name, f"failed at t = {t:.6g} s", error) from error
 
 
 @contextmanager
@@ -111,10 +128,13 @@ def _explained(name: str, what: str) -> Iterator[None]:
     except PliantError:
         raise
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(last.filename).name}, line {last.lineno}"
-        problem = f"{type(error).__name__}: {error}"
-        raise ConfigurationError(f"controller {name} {what}: {problem} ({where}).") from error
+        raise _explanation(name, what, error) from error
+
+
+def _explanation(name: str, what: str, error: Exception) -> ConfigurationError:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}, line {last.lineno}"
+    return ConfigurationError(f"controller {name} {what}: {type(error).__name__}: {error} ({where}).")
 
 
 class ControllerDeployment(Deployment):

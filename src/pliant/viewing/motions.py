@@ -31,6 +31,8 @@ class LoopedMotion(Protocol):
     """A motion that can be watched."""
 
     robot: SimulatedRobot
+    controller: Controller | None
+    """What commands it, where a controller does."""
     duration: float
     """Until it has been shown once, s."""
 
@@ -47,6 +49,7 @@ class LoopedMovement:
     def __init__(self, movement: Movement) -> None:
         """Put the robot to the beginning."""
         self.robot, self.duration = movement.robot, movement.duration
+        self.controller: Controller | None = movement.controller
         self._movement = movement
         self.restart()
 
@@ -70,6 +73,7 @@ class LoopedEnvironment:
         if not isinstance(inner, PliantEnv) or not isinstance(inner.robot, SimulatedRobot):
             raise ConfigurationError("only an environment with a simulated robot can be viewed.")
         self.robot, self.duration = inner.robot, math.inf
+        self.controller: Controller | None = None
         self._env, self._actions, self._seed = env, inner.actions, seed
         self.restart()
 

@@ -5,6 +5,7 @@ A screen is drawn anew by `show`, keeps to nobody's time, and hands what its use
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,17 +17,28 @@ from pliant.envs.rendering import OffscreenRenderer, RenderingError, add_shapes,
 from pliant.envs.simulation import SimulatedRobot
 from pliant.viewing.motions import LoopedMotion
 from pliant.viewing.overlay import Overlay
+from pliant.viewing.sliders import Slider
 
 if TYPE_CHECKING:
     from pliant.viewing.web_screen import WebScreen
 
 KEYS = {"Space": "pause and go on", "Backspace": "begin again", "Enter": "show or hide the gauges"}
 """What a user can press in a window or a browser, and what it does."""
+SLIDER_KEYS = {
+    "UpArrow": "choose the slider before",
+    "DownArrow": "choose the next slider",
+    "LeftArrow": "lower it",
+    "RightArrow": "raise it",
+}
+"""Likewise in a window, which shows sliders as text."""
 
 _REFRESH = 60.0
 """Images on a screen per second, at most."""
 
-_GLFW = {32: "Space", 259: "Backspace", 257: "Enter", 335: "Enter"}
+_GLFW = {
+    **{32: "Space", 259: "Backspace", 257: "Enter", 335: "Enter"},
+    **{265: "UpArrow", 264: "DownArrow", 263: "LeftArrow", 262: "RightArrow"},
+}
 """The keys in GLFW's numbers, which MuJoCo's window reports."""
 
 
@@ -38,9 +50,13 @@ class Controls:
     gauges: bool = True
     again: bool = False
     """Whether the motion is to begin again."""
+    sliders: Sequence[Slider] = ()
+    """What can be changed meanwhile."""
+    chosen: int = 0
+    """Which of them keys move."""
 
     def press(self, key: str) -> None:
-        """Do what a key of `KEYS` does; others do nothing."""
+        """Do what a key of `KEYS` or `SLIDER_KEYS` does; others do nothing."""
         match key:
             case "Space":
                 self.paused = not self.paused
@@ -48,6 +64,21 @@ class Controls:
                 self.again = True
             case "Enter":
                 self.gauges = not self.gauges
+            case "UpArrow" | "DownArrow" if self.sliders:
+                self.chosen = (self.chosen + (1 if key == "DownArrow" else -1)) % len(self.sliders)
+            case "LeftArrow" | "RightArrow" if self.sliders:
+                self.sliders[self.chosen].step(1 if key == "RightArrow" else -1)
+
+    def fulfil(self) -> None:
+        """Change what was asked for."""
+        for slider in self.sliders:
+            slider.fulfil()
+
+    def slider_lines(self) -> tuple[str, str]:
+        """The sliders as two columns of text: names, the chosen one marked, and values."""
+        names = [f"{'>' if k == self.chosen else ' '} {slider.name}" for k, slider in enumerate(self.sliders)]
+        values = [("off", "on")[s.value > 0.5] if s.switch else f"{s.value:.4g}" for s in self.sliders]
+        return "\n".join(names), "\n".join(values)
 
 
 class Screen(Protocol):
@@ -119,6 +150,8 @@ class NativeScreen:
             self._viewer.user_scn.ngeom = 0
             if self._controls.gauges:
                 add_shapes(self._viewer.user_scn, self._overlay.shapes())
+        if self._controls.sliders:
+            self._viewer.set_texts((None, mujoco.mjtGridPos.mjGRID_TOPLEFT, *self._controls.slider_lines()))
         self._viewer.sync()
         return True
 
@@ -173,6 +206,7 @@ def watch(motion: LoopedMotion, screen: Screen, controls: Controls, speed: float
     step = periods * motion.robot.info.period / speed
     due = time.monotonic()
     while screen.show():
+        controls.fulfil()
         if controls.again:
             controls.again = False
             motion.restart()

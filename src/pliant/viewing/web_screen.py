@@ -9,7 +9,8 @@ import threading
 from typing import Any
 
 import mujoco
-from mujoco.studio import launch_thread, messages, plugin, viewer_protocol, web_viewer
+from mujoco.studio import launch_thread, messages, plugin, ux, viewer_protocol, viewer_utils, web_viewer
+from mujoco.studio.app import inputs
 from mujoco.studio.dear_imgui import dear_imgui as imgui
 
 from pliant.actuators import JointOnModel
@@ -17,10 +18,13 @@ from pliant.envs.rendering import RenderingError, as_geoms
 from pliant.envs.simulation import SimulatedRobot
 from pliant.viewing.overlay import Overlay
 from pliant.viewing.screens import KEYS, Controls, free_camera
+from pliant.viewing.sliders import Slider
 
 LOOPBACK = "127.0.0.1"
 _FIRST, _COUNT = 8080, 20
 """Ports to choose from where none is asked for."""
+_PAGE, _SLIDER = 320.0, 110.0
+"""Widths of the list of sliders and of one of them, pixels."""
 
 
 class _LoopbackViewer(web_viewer.WebViewer):  # type: ignore[misc]
@@ -46,11 +50,12 @@ class _LoopbackViewer(web_viewer.WebViewer):  # type: ignore[misc]
 
 
 class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
-    """What is on the page beside the model: gauges, keys, and a word about them."""
+    """What is on the page beside the model: gauges, sliders, what keys and mouse do, and a word about them."""
 
     def __init__(self, joints: tuple[JointOnModel, ...], controls: Controls) -> None:
         self._joints, self._controls = joints, controls
         self._overlay: Overlay | None = None
+        self._mouse = ux.UxState()
 
     @messages.handler  # type: ignore[untyped-decorator]
     def on_model(self, event: messages.PostModelEvent) -> None:
@@ -63,9 +68,19 @@ class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
 
     @messages.handler  # type: ignore[untyped-decorator]
     def on_update(self, event: messages.UpdateEvent) -> None:
-        """Draw the gauges anew, and take the keys that were pressed."""
+        """Draw the gauges anew, and take what keys and mouse were used for: the mouse drags targets and links."""
         wanted = self._overlay is not None and self._controls.gauges
         self.viewer.extra_geoms[:] = as_geoms(self._overlay.shapes()) if wanted else []  # type: ignore[union-attr]
+        inputs.handle_mouse_events(
+            self.viewer.model,
+            self.viewer.data,
+            self.viewer.camera,
+            self.viewer.vis_options,
+            self.viewer.perturb,
+            self._mouse,
+            move_camera=False,
+        )
+        viewer_utils.apply_perturb(self.viewer, self.viewer.model, self.viewer.data)
         if not imgui.GetIO().WantCaptureKeyboard:
             for key in KEYS:
                 if imgui.IsKeyPressed(getattr(imgui.Key, key), False):
@@ -73,13 +88,28 @@ class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
 
     @messages.handler  # type: ignore[untyped-decorator]
     def on_gui(self, event: messages.BuildGuiEvent) -> None:
-        """Say what the keys do."""
+        """Say what the keys do, and show the sliders."""
+        imgui.SetNextWindowSize(imgui.Vec2(_PAGE if self._controls.sliders else 0.0, 0.0), imgui.Cond.FirstUseEver)
         if imgui.Begin("Pliant"):
             for key, meaning in KEYS.items():
                 imgui.TextUnformatted(f"{key}: {meaning}")
             if self._controls.paused:
                 imgui.TextUnformatted("paused")
+            for slider in self._controls.sliders:
+                _show(slider)
         imgui.End()
+
+
+def _show(slider: Slider) -> None:
+    """Show a slider or a switch, and ask for what is made of it."""
+    imgui.SetNextItemWidth(_SLIDER)
+    if slider.switch:
+        changed, value = imgui.Checkbox(slider.name, slider.value > 0.5)
+    else:
+        how = imgui.SliderFlags.Logarithmic if slider.fine else imgui.SliderFlags(0)
+        changed, value = imgui.SliderFloat(slider.name, slider.value, slider.low, slider.high, "%.4g", how)
+    if changed:
+        slider.want(value)
 
 
 class WebScreen:

@@ -313,3 +313,17 @@ def test_an_axis_without_a_law_goes_back_to_the_desired_motion_and_stays():
 def test_what_cannot_be_is_refused(make, error, part):
     with pytest.raises(error, match=part):
         make()
+
+
+def test_gains_of_direct_force_that_change_in_every_period_act_a_period_later():
+    """What a gain would change the speed by fades at once, if the limits' acceleration allows."""
+    law = DirectForce(0.001, DirectForceGains(0.0, 2e-4, ("z",)), WIDE)
+    force = np.array([0.0, 0.0, 5.0, 0.0, 0.0, 0.0])
+    gains = 2e-4 * (1.0 + 0.3 * np.sin(0.05 * np.arange(200)))
+    law.advance(STILL, force)
+    for _ in range(20):
+        law.advance(STILL, force)  # the first speed is 0
+    for before, gain in zip([2e-4, *gains], gains, strict=False):
+        law.gains = DirectForceGains(0.0, float(gain), ("z",))
+        law.advance(STILL, force)
+        assert law.rate[2] == pytest.approx(before * 5.0, abs=1e-12)

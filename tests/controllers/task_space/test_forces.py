@@ -19,6 +19,7 @@ from pliant.controllers.task_space.hierarchical_qp import HierarchicalQP
 from pliant.controllers.task_space.weighted_qp import WeightedQP
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, UnknownNameError
 from pliant.hardware.force_torque.conditioning import WrenchConditioning, WrenchSettings
+from tests.controllers.task_space.conftest import SEED, place
 
 
 SOLVERS = {"recursion": Recursion, "weighted": partial(WeightedQP, weights=[1.0]), "levelled": HierarchicalQP}

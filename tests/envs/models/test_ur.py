@@ -403,3 +403,33 @@ def test_damaged_parameters_are_an_error_of_ours(monkeypatch, change, says):
     with pytest.raises(FileFormatError, match=says):
         ur_arm("ur10e")
     ur_arm.cache_clear()
+
+
+@pytest.mark.parametrize("period", [0.001, 0.002])
+@pytest.mark.parametrize("timestep", [0.0005, 0.001])
+def test_damping_by_the_inertia_is_stable_when_it_is_sampled_and_uniform_damping_spins_the_last_joint(
+    period, timestep
+):
+    """c·T/I < 2 is needed: wrist 3 of the UR10 has I = 3.4e-4 kg·m² by its published inertias, so that c·T/I = 2.9
+    at 0.5 N·m·s/rad and 2 ms, and 1.5 at 1 ms; 20 1/s times the inertia is 0.04."""
+    robot = SimulatedRobot(ur("ur10", mode="torque", gravity_compensation=False, timestep=timestep), period)
+    speeds = {}
+    with robot:
+        for damping in ("inertia", "uniform"):
+            robot.reset()
+            model, data = robot.model, mujoco.MjData(robot.model)
+            robot.apply_torque("wrist_3", 1e-3)
+            inertia = np.zeros((6, 6))
+            for k in range(500):
+                if k == 5:
+                    robot.apply_torque("wrist_3", 0.0)
+                state = robot.read()
+                data.qpos[:], data.qvel[:] = state.position, state.velocity
+                mujoco.mj_forward(model, data)
+                mujoco.mj_fullM(model, data, inertia)
+                resisting = inertia @ (20.0 * state.velocity) if damping == "inertia" else 0.5 * state.velocity
+                robot.send(data.qfrc_bias - resisting)
+            speeds[damping] = abs(robot.read().velocity[5])
+    assert inertia[5, 5] == pytest.approx(3.4e-4, rel=0.02)
+    assert speeds["inertia"] < 1e-3
+    assert (speeds["uniform"] > 1.0) == (period == 0.002)

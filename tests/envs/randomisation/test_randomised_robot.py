@@ -9,6 +9,8 @@ from pliant.actuators.layout import DRIVE_AT, LARGEST_STEP, LAW_AT
 from pliant.envs import SimulatedRobot
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.models.rig1 import rig1
+from pliant.envs.models.surroundings import with_surroundings
+from pliant.envs.models.ur import ur
 from pliant.envs.randomisation import Choice, Randomisation, Uniform
 from pliant.errors import OutOfBoundsError, UnknownNameError
 
@@ -155,3 +157,30 @@ def test_the_longest_step_of_a_family_is_that_of_its_quickest_member():
     ]
     assert steps[2] == pytest.approx(steps[1], rel=1e-4)
     assert steps[2] < 0.9 * steps[0]
+
+
+HELD = {"box": [0.2, 0.2, 0.1], "position": [2.0, 0.0, 0.0], "stiffness": 1e4, "mass": 0.5}
+
+
+def test_the_springs_of_the_surroundings_are_drawn():
+    model = with_surroundings(
+        ur("ur10e", integrator="implicitfast", armature=1.0), {"held": HELD, "fixed": {"sphere": 0.1}}
+    )
+    robot = SimulatedRobot(model, 0.016, randomisation=Randomisation(stiffness=Uniform(0.5, 2.0)), seed=0)
+    assert robot.compiled.randomised.names == ("held/stiffness",)
+    drawn = set()
+    for seed in range(3):
+        robot.connect()
+        robot.reset(seed=seed)
+        value = robot.parameters["held/stiffness"]
+        assert robot.model.jnt_stiffness[robot.model.joint("held").id] == value
+        assert 5e3 <= value <= 2e4
+        drawn.add(value)
+    assert len(drawn) == 3
+
+
+def test_a_spring_that_the_time_step_does_not_carry_is_refused():
+    """h < 2·√(m/k): 0.5 kg on 2.5 MN/m need less than 0.894 ms."""
+    model = with_surroundings(ur("ur10e", integrator="implicitfast", armature=1.0), {"held": HELD})
+    with pytest.raises(StabilityError, match=r"joint 'held' too quick.*0.000894 s"):
+        SimulatedRobot(model, 0.016, randomisation=Randomisation(stiffness=Uniform(1.0, 250.0)))
