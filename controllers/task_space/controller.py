@@ -36,6 +36,8 @@ _ALMOST: Final = 1e-2
 """Difference from 1 of a quaternion's length that is rounding."""
 _PATIENCE: Final = 0.5
 """For how long it rests there until that is told, s."""
+_STRETCHED: Final = "no joint moves it that way: stretched out, or singular"
+_ABOVE: Final = "a task above it, or a posture that cannot go on"
 _STATUS: Final = {
     Status.LIMITS_RELAXED: "limits of speed or position cannot be kept",
     Status.CONSTRAINTS_RELAXED: "contacts cannot be kept",
@@ -70,8 +72,8 @@ class TaskSpaceController(Controller):
         balance: keeps the centre of mass over the contacts, and notices a fall; None: nothing does.
         measure: by force of the stack: the sensor that tells it.
         brake_after: time without a solution that keeps the constraints after which it gives up, s.
-        friction: part of the dry friction of the model's joints that is made up for, in the direction in which they
-            are about to move, 0 … 1. Viscous friction is part of the mechanics.
+        friction: part of the dry friction of the model's joints that is made up for, in the direction in which
+            they are about to move, 0 … 1. Viscous friction is part of the mechanics.
 
     Raises:
         UnknownNameError: no such task, force or base motion.
@@ -206,7 +208,7 @@ class TaskSpaceController(Controller):
         """Return how far each task is from its target: the length of its error, m or rad, of both the larger."""
         found = {}
         for name, task in self.stack.tasks.items():
-            chosen = getattr(task, "axes", range(len(task.error)))
+            chosen = _chosen(task)
             parts = np.array([task.error[k] if k in chosen else 0.0 for k in range(len(task.error))])
             split = parts.reshape(2, 3) if len(parts) == 6 else parts[None]
             found[name] = float(np.linalg.norm(split, axis=1).max())
@@ -283,14 +285,15 @@ class TaskSpaceController(Controller):
             self._ended = Ended(f"{_STATUS[status]} for {self._brake_after:g} s", fault=True)
         for name, error in self.errors().items():
             task = self.stack.tasks[name]
-            away = error > _AWAY and float(np.abs(task.rate).max(initial=0.0)) < _AT_REST
+            away = error > _AWAY and float(np.abs(task.rate[_chosen(task)]).max(initial=0.0)) < _AT_REST
             moving = bool(task.velocity.any()) or not task.stiffness.any()
             self._resting[name] = self._resting[name] + period if away and not moving else 0.0
             if self._resting[name] <= _PATIENCE:
                 self._blocked.discard(name)
             elif name not in self._blocked:
                 self._blocked.add(name)
-                because = ", ".join(self.stack.binding()) or "a task above it, or a posture that cannot go on"
+                limits = ", ".join(self.stack.binding()) or _ABOVE
+                because = _STRETCHED if self.stack.blind(name) else limits
                 self.events.append(Event(t, f"{name} rests {error:.3g} from its target: {because}"))
 
     def _target(self, name: str, target: ArrayLike) -> Array:
@@ -331,3 +334,8 @@ def _check_path(name: str, path: object) -> None:
         shape = np.shape(getattr(path, what)(0.0))
         if shape != (3,):
             raise ShapeError(f"path of task {name!r} has {shape[-1] if shape else 1} coordinates; 3 are needed.")
+
+
+def _chosen(task: Task) -> list[int]:
+    """Which of the numbers of its error are the task's."""
+    return list(getattr(task, "axes", range(len(task.error))))
