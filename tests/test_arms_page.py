@@ -26,7 +26,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_commands_of_the_page_run(folder, verb, pliant):
     lines = [line for block in blocks(PAGE, "sh") for line in block.splitlines()]
-    assert len(lines) == 12
+    assert len(lines) == 13
     for line in lines:
         name, *arguments = shlex.split(line, comments=True)[1:]
         if name == "view":  # draws, for which a process of its own is told how

@@ -10,7 +10,8 @@ class HierarchicalQP(LevelledSolver):
     """Minimises one level of tasks after the other under torque, acceleration and cone bounds.
 
     A level takes only what all higher ones leave free: it changes none of their residuals, not even where they
-    cannot be fulfilled. It is slower than `WeightedQP`, one QP a level whose bounds bind, but needs no weights.
+    cannot be fulfilled. It needs no weights, but solves one QP or more for every level at which bounds bind, where
+    `WeightedQP` solves one. Tasks are not damped at singular postures other than by the bounds.
     What is done when there is no solution is in `Status`.
 
     Source: Kanoun, Lamiraux and Wieber 2011, "Kinematic control of redundant manipulators: generalizing the
@@ -19,13 +20,13 @@ class HierarchicalQP(LevelledSolver):
 
     Args:
         problem: whose sizes are served.
-        regularisation: of u̇, beside 1 for the tasks in every level: what the tasks leave free is as small as can be.
+        regularisation: of u̇, beside 1 for the tasks of every level: what tasks leave free is as small as can be.
         force_regularisation: of λ, likewise.
         mass_weighted: whether |u̇|² is u̇ᵀ·M·u̇.
 
     Raises:
         MissingExtraError: daqp is not installed.
-        OutOfBoundsError: a regularisation is not a finite number above 0.
+        OutOfBoundsError: a regularisation is not a finite number above 0, or that of λ below 1e-8 times that of u̇.
     """
 
     def __init__(

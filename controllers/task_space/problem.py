@@ -34,7 +34,8 @@ class Problem:
         self.inertia = np.eye(nv)
         """M, (nv, nv)."""
         self.bias = np.zeros(nv)
-        """h, (nv,): Coriolis, gravity, friction, less what the drives add by themselves, N·m or N."""
+        """h, (nv,), N·m or N: Coriolis, gravity, friction, less what the drives add by themselves, and what it
+        takes to exert the forces that are wanted."""
         self.constraint = np.zeros((constraints, nv))
         """J, (constraints, nv)."""
         self.constraint_wanted = np.zeros(constraints)
@@ -46,7 +47,7 @@ class Problem:
         self.wanted = np.zeros(rows)
         """b, (rows,): wanted acceleration less Ġ·u."""
         self.weight = np.ones(rows)
-        """Within a level, (rows,), above 0."""
+        """By which a row counts within its level, (rows,), above 0: its error is multiplied by it."""
         self.rest = False
         """Whether the last level is the posture of all driven joints: what the levels above leave."""
         self.scale = np.ones(rows)

@@ -319,7 +319,7 @@ def _slow_down(row: Any, own: Array, scale: Array, singular: float, inverse: Arr
 
 
 def _pseudoinverse(row: Any, a: Array, weight: Array, inverse: Array, rows: int) -> None:
-    """W·(W·A·W)⁺·W of a symmetric matrix, W² the weights; its inverse where it has one."""
+    """W·(W·A·W)⁺·W of a symmetric matrix, W the weights; its inverse where it has one."""
     r = row[0]
     size, scaled, factor = numbers(r.size, rows), table(r.scaled, rows, rows), table(r.small_factor, rows, rows)
     for i in range(rows):
@@ -338,9 +338,9 @@ def _pseudoinverse(row: Any, a: Array, weight: Array, inverse: Array, rows: int)
                 inverse[i, k] = column[i] * size[i] * size[k]
         return
     for i in range(rows):
-        size[i] = math.sqrt(weight[i])
+        size[i] = weight[i]
         for j in range(rows):
-            scaled[i, j] = a[i, j] * math.sqrt(weight[i] * weight[j])
+            scaled[i, j] = a[i, j] * weight[i] * weight[j]
     values, vectors = np.linalg.eigh(scaled)
     inverse[:] = 0.0
     for k in range(rows):

@@ -13,7 +13,6 @@ Source: Golub and Van Loan, "Matrix Computations", sections 5.2 (QR, compact WY 
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +27,6 @@ INFINITE = 1e30
 """A bound from here on is none."""
 FEASIBLE = 1e-9
 """By how much a bound may be passed, rad/s², N·m or N."""
-PASSED = 1e-6
-"""From where on a limit or a constraint counts as not kept, relative to 1 + |limit|."""
-NEAR = 1e-7
-"""How near to a bound counts as at it, relative to 1 + |bound|."""
 SATISFIED, VIOLATED, INEXACT, NOT_FINITE = 0, 1, 2, 3
 
 
@@ -98,33 +93,6 @@ def eliminate(
     return start, basis, drive, misfit
 
 
-def limits(
-    actuated: NDArray[np.int64],
-    bias: Array,
-    torque_low: Array,
-    torque_high: Array,
-    acceleration_low: Array,
-    acceleration_high: Array,
-    cone_low: Array,
-    cone_high: Array,
-) -> tuple[Array, Array, bool]:
-    """Return the lower and the upper bounds of (τ − h, u̇, C·λ), none infinite, and whether they can be used.
-
-    They cannot where one is NaN or a lower one is above its upper one.
-    """
-    drives, nv, cones = len(actuated), len(bias), len(cone_low)
-    low, high = np.empty(drives + nv + cones), np.empty(drives + nv + cones)
-    for k in range(drives):
-        low[k], high[k] = torque_low[k] - bias[actuated[k]], torque_high[k] - bias[actuated[k]]
-    low[drives : drives + nv], high[drives : drives + nv] = acceleration_low, acceleration_high
-    low[drives + nv :], high[drives + nv :] = cone_low, cone_high
-    fit = True
-    for k in range(len(low)):
-        fit = fit and low[k] <= high[k]
-        low[k], high[k] = max(low[k], -INFINITE), min(high[k], INFINITE)
-    return low, high, fit
-
-
 def optimum(
     jacobian: Array,
     force_map: Array,
@@ -156,19 +124,19 @@ def optimum(
         start, basis, drive: see `eliminate`.
         offset: of z, (free,).
         cone: C, (cone_rows, constraints).
-        low, high: see `limits`.
+        low, high: see `outcome.limits`.
 
     Returns:
-        `SATISFIED`, `VIOLATED`, `INEXACT` or `NOT_FINITE`; A and r; z, (free,), and x, (nv + constraints,); R, (free,
-        free): a step R⁻¹·y from z costs |y|²; and, if a bound is violated, how what is bounded follows from y,
-        (bounds, free), and how far it may go down and up, (bounds,) each. `INEXACT` is a violation where R, z and x
-        are those of a stronger damping: see `pull`.
+        `SATISFIED`, `VIOLATED`, `INEXACT` or `NOT_FINITE`; A and r; z, (free,), and x, (nv + constraints,); R,
+        (free, free): a step R⁻¹·y from z costs |y|²; and, if a bound is violated, how what is bounded follows from
+        y, (bounds, free), and how far it may go down and up, (bounds,) each. `INEXACT` is a violation where R, z
+        and x are those of a stronger damping: see `pull`.
     """
     tasks, missing = _reduced(jacobian, force_map, wanted, weight, scale, force_damping, start, basis)
     free = len(offset)
     step, root = _damped(tasks, missing, damping, offset)
     found, at = _reached(drive, cone, start, basis, step)
-    status = _state(at, low, high)
+    status = _state(at, low, high) if math.isfinite(np.sum(missing)) else NOT_FINITE
     if status != VIOLATED:
         return status, tasks, missing, step, found, root, tasks, at, at
     least, most = math.inf, 0.0
@@ -232,7 +200,7 @@ def bound_rows(drive: Array, cone: Array, basis: Array) -> Array:
 
 
 def gaps(rows: Array, at: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """Return how far what is bounded may go down and up, without end where it cannot go but is well where it is."""
+    """Return how far what is bounded may go down and up; without end where it cannot move and is within bounds."""
     down, up = low - at, high - at
     for k in range(len(rows)):
         room = FEASIBLE * (1.0 + abs(at[k]))
@@ -284,67 +252,6 @@ def narrow(
     if kept.shape[1] == 0:
         return np.zeros((len(basis), 0)), np.zeros(0)
     return np.dot(basis, kept), np.dot(np.ascontiguousarray(kept.T), offset + step)
-
-
-def report(
-    found: Array,
-    actuated: NDArray[np.int64],
-    bias: Array,
-    constraint: Array,
-    constraint_wanted: Array,
-    drive: Array,
-    jacobian: Array,
-    force_map: Array,
-    wanted: Array,
-    cone: Array,
-    bounds: tuple[Array, Array, Array, Array, Array, Array],
-    results: tuple[Array, Array, Array, Array],
-    marks: tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int8]],
-) -> int:
-    """Write a solution x into the arrays of a `Solution`; return its `Status`, `BRAKING` where it is not finite.
-
-    Args:
-        found: x.
-        actuated, bias, constraint, constraint_wanted, jacobian, force_map, wanted, cone: see `Problem`.
-        drive: see `eliminate`.
-        bounds: of torque, acceleration and cone, low and high in turn; the torque is cut to its own.
-        results: acceleration, torque, force, residual.
-        marks: torque_bound, acceleration_bound, cone_bound.
-    """
-    acceleration, torque, force, residual = results
-    nv = len(acceleration)
-    acceleration[:], force[:] = found[:nv], found[nv:]
-    if len(torque):
-        torque[:] = np.dot(drive, found)
-    for k in range(len(torque)):
-        torque[k] = min(max(torque[k] + bias[actuated[k]], bounds[0][k]), bounds[1][k])
-    residual[:] = 0.0
-    if len(wanted):
-        residual[:] = np.dot(jacobian, acceleration) - wanted
-    if np.any(force_map != 0.0):
-        residual += np.dot(force_map, force)
-    mark(torque, bounds[0], bounds[1], marks[0])
-    passed = mark(acceleration, bounds[2], bounds[3], marks[1])
-    if len(cone):
-        mark(np.dot(cone, force), bounds[4], bounds[5], marks[2])
-    if not math.isfinite(np.sum(torque) + np.sum(found)):
-        return 3
-    for i in range(len(constraint_wanted)):
-        if abs(_product(constraint[i], acceleration, 0) - constraint_wanted[i]) > PASSED * (
-            1.0 + abs(constraint_wanted[i])
-        ):
-            return 2
-    return 1 if passed else 0
-
-
-def mark(value: Array, low: Array, high: Array, at: NDArray[np.int8]) -> bool:
-    """Write −1 or 1 into `at` where a value is at its lower or upper bound or beyond; return whether one is beyond."""
-    passed = False
-    for k in range(len(value)):
-        above, below = (value[k] - high[k]) / (1.0 + abs(high[k])), (low[k] - value[k]) / (1.0 + abs(low[k]))
-        at[k] = 1 if above >= -NEAR else (-1 if below >= -NEAR else 0)
-        passed = passed or above > PASSED or below > PASSED
-    return passed
 
 
 def _state(at: Array, low: Array, high: Array) -> int:

@@ -1,5 +1,6 @@
 """A stack of tasks on a robot: from its state to the torques that do them, level by level."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike
 from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array
 from pliant.controllers.task_space.contacts import Constraint, Prescribed
+from pliant.controllers.task_space.forces import ForceTask
 from pliant.controllers.task_space.limits import JointLimits
 from pliant.controllers.task_space.mechanics import Mechanics
 from pliant.controllers.task_space.problem import Problem, Solution, Solver
@@ -31,6 +33,7 @@ class TaskStack:
         mechanics: of the robot.
         tasks: by name.
         constraints: what holds the robot, by name.
+        forces: that the robot exerts on its surroundings, by name.
         actuated: joints that are commanded a torque; None: all that are read.
         torque: smallest and largest of each of them, (drives, 2), N·m or N; None: none.
         limits: of the joints' motion; None: none.
@@ -48,6 +51,7 @@ class TaskStack:
         tasks: Mapping[str, Task],
         constraints: Mapping[str, Constraint | Prescribed] | None = None,
         *,
+        forces: Mapping[str, ForceTask] | None = None,
         actuated: Sequence[str] | None = None,
         torque: ArrayLike | None = None,
         limits: JointLimits | None = None,
@@ -59,7 +63,8 @@ class TaskStack:
         self.tasks = dict(sorted(tasks.items(), key=lambda item: item[1].level))
         """By name, in the order of their levels."""
         self.constraints = dict(constraints or {})
-        everything = [*self.tasks.values(), *self.constraints.values()]
+        self.forces = dict(forces or {})
+        everything = [*self.tasks.values(), *self.constraints.values(), *self.forces.values()]
         if len({id(task) for task in everything}) < len(everything):
             raise ConfigurationError("a stack of tasks has the same object twice.")
         self.actuated = mechanics.joints if actuated is None else tuple(actuated)
@@ -76,13 +81,17 @@ class TaskStack:
         starts = [rows[k] for k in range(len(levels)) if k == 0 or levels[k] != levels[k - 1]]
         cones = [constraint.cone_rows for constraint in self.constraints.values()]
         self.problem = Problem(dofs[order], mechanics.nv, self._held.first[-1], sum(cones), (*starts, rows[-1]))
-        self.problem.inertia, self.problem.bias = mechanics.inertia, mechanics.bias
+        self.problem.inertia = mechanics.inertia
+        if not self.forces:
+            self.problem.bias = mechanics.bias
+        for force in self.forces.values():
+            force.bind(mechanics)
         self.problem.braking = mechanics.braking
         last = list(self.tasks.values())[-1]
         if isinstance(last, PostureTask) and rows[-1] - starts[-1] == last.rows:
             self.problem.rest = set(dofs.tolist()) <= set(last.dofs.tolist())
         for task, begin in zip(self.tasks.values(), rows, strict=False):
-            self.problem.weight[begin : begin + task.rows] = task.weight
+            self.problem.weight[begin : begin + task.rows] = math.sqrt(task.weight)
         if torque is not None:
             low, high = _bounds(torque, len(dofs))
             self.problem.torque_low[:], self.problem.torque_high[:] = low[order], high[order]
@@ -100,7 +109,7 @@ class TaskStack:
         """Return the solution at the mechanics' last instant; it lives until the next one.
 
         Args:
-            period: time since the last one, s, in which contacts come and go.
+            period: time since the last one, s, in which contacts and forces come and go.
 
         The torques are in the order of `problem.actuated`; `torque` gives them in the order of `actuated`.
         """
@@ -109,6 +118,11 @@ class TaskStack:
             first, end = self._held.first[k], self._held.first[k + 1]
             if constraint.advance(period, self.solution.force[first:end]):
                 self._write_cone(k)
+        if self.forces:
+            problem.bias[:] = mechanics.bias
+            for exerted in self.forces.values():
+                exerted.advance(period)
+                exerted.add(mechanics, problem.bias)
         fill = self._fill
         fill(mechanics.record, self._packed.table, self._rows)
         if self.constraints:
@@ -184,9 +198,14 @@ class TaskStack:
         return bool(np.linalg.norm(rows.T @ error) < _BLIND * np.linalg.norm(error))
 
     def hold(self) -> None:
-        """Take where every task is at the mechanics' last instant as its target, at rest; likewise constraints."""
+        """Take where every task is at the mechanics' last instant as its target, at rest; likewise constraints.
+
+        Forces begin at 0.
+        """
         for task in (*self.tasks.values(), *self.constraints.values()):
             task.hold(self.mechanics)
+        for force in self.forces.values():
+            force.reset()
 
     def _what_of(self, joint: str, side: int) -> str:
         limits, i = self.limits, self.mechanics.joints.index(joint)

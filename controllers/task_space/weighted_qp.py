@@ -28,7 +28,8 @@ class WeightedQP(LevelledSolver):
     Raises:
         MissingExtraError: daqp is not installed.
         ShapeError: not one weight a level.
-        OutOfBoundsError: a weight or regularisation is not a finite number above 0.
+        OutOfBoundsError: a weight or regularisation is not a finite number above 0, or that of λ below 1e-8 times
+            that of u̇.
     """
 
     def __init__(

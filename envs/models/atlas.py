@@ -20,8 +20,8 @@ from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.atlas import NAME, AtlasJoint, published_atlas
 
 BASES: Final = ("fixed", "moving", "floating")
-HEIGHT: Final = 0.885
-"""Of the pelvis when the robot stands, m."""
+HEIGHT: Final = 0.9
+"""Of the pelvis at the start, m: 14 mm more than when the robot stands."""
 _STANCE = {
     **{"arm_shz": -0.3, "arm_shx": -1.3, "arm_ely": 2.0, "arm_elx": 0.6, "arm_wry": 0.5},
     **{"leg_hpy": -0.45, "leg_kny": 0.9, "leg_aky": -0.45},

@@ -264,7 +264,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--period", type=float, default=0.001)
     parser.add_argument("--local", action="store_true")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if options.what == "frames":
         frames(options.steps)
     else:

@@ -6,6 +6,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from pliant.controllers.task_space.problem import Problem
 from pliant.envs.models.ur import ur
@@ -17,10 +18,19 @@ SOLE = np.array([0.13, 0.0624435])
 SLIDING = 0.7
 """Coefficient of friction."""
 STANCE = {
-    f"{side}_leg_{joint}": angle
-    for side in "lr"
-    for joint, angle in (("hpy", -0.45), ("kny", 0.9), ("aky", -0.45))
+    **{
+        f"{side}_leg_{joint}": angle
+        for side in "lr"
+        for joint, angle in (("hpy", -0.45), ("kny", 0.9), ("aky", -0.45))
+    },
+    **{f"{side}_arm_{joint}": angle for side in "lr" for joint, angle in (("ely", 1.2), ("wry", 0.5))},
+    **{
+        f"{side}_arm_{joint}": sign * angle
+        for side, sign in (("l", 1), ("r", -1))
+        for joint, angle in (("elx", 0.8), ("shx", -0.6))
+    },
 }
+"""Knees and elbows bent, away from their stops; the other joints are at 0."""
 ATLAS_LEVELS = (0, 3, 6, 9, 37)
 """Centre of mass, orientation of the pelvis, hand, posture."""
 ATLAS_WEIGHTS = (1e4, 1e3, 1e3, 0.1)
@@ -53,6 +63,32 @@ def tasks(problem, level=None):
     rows = slice(None) if level is None else slice(*problem.levels[level : level + 2])
     w = problem.weight[rows]
     return w[:, None] * np.hstack([problem.jacobian, problem.force_map])[rows], w * problem.wanted[rows]
+
+
+def stationarity(problem, x, rows, right, equal, small=0.0):
+    """Return how far x is from the least |rows·x − right|² + small·x² within the problem's bounds, relatively.
+
+    By the multipliers that the conditions of Karush, Kuhn and Tucker ask for: of any sign for rows that are to be
+    equal, and none that pulls for the bounds that x is at.
+    """
+    slope = rows.T @ (rows @ x - right) + small * x
+    among, low, high = bounds(problem)
+    at, near = among @ x, 1e-6
+    pushing = [among[at >= high - near], -among[at <= low + near], equal, -equal]
+    columns = np.vstack(pushing).T
+    columns = columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-12)
+    size = 1.0 + np.linalg.norm(rows.T @ right)
+    if not columns.shape[1]:
+        return np.linalg.norm(slope) / size
+    return nnls(columns, -slope / size, maxiter=10000)[1]
+
+
+def passed(problem, x):
+    """Return by how much x passes a bound or misses an equality at most."""
+    among, low, high = bounds(problem)
+    rows, right = equalities(problem)
+    missed = np.abs(rows @ x - right).max(initial=0.0)
+    return max((among @ x - high).max(), (low - among @ x).max(), missed)
 
 
 def motion(solution):
@@ -90,6 +126,15 @@ def random_problem(
     problem.acceleration_low[:], problem.acceleration_high[:] = low[drives:width], high[drives:width]
     problem.cone_high[:] = high[width:]
     return problem
+
+
+def with_levels(problem, levels):
+    """Return a copy of a problem whose rows of tasks are divided otherwise."""
+    other = Problem(problem.actuated, len(problem.bias), *problem.cone.shape[::-1], levels)
+    for name, value in vars(problem).items():
+        if isinstance(value, np.ndarray):
+            getattr(other, name)[:] = value
+    return other
 
 
 class Ur10:

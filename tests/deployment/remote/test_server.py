@@ -3,6 +3,8 @@
 import contextlib
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -149,6 +151,31 @@ def test_a_second_robot_is_refused_and_comes_when_the_first_has_gone(serve, monk
     second = as_soon_as_there_is_room(server)
     second.reset(state_of(robot_info()))
     second.close()
+
+
+ROBOT = """
+import sys, time
+from tests.deployment.remote.conftest import robot_info, state_of
+from pliant.deployment.remote.client import RemoteController
+controller = RemoteController(robot_info(), sys.argv[1], deadline=30.0)
+controller.reset(state_of(robot_info()))
+controller.update(state_of(robot_info()), 0.0)
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_robot_that_is_killed_leaves_room_for_the_next(serve, root):
+    server = serve()
+    command = [sys.executable, "-c", ROBOT, str(server.address)]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as robot:
+        try:
+            assert robot.stdout.readline() == "ready\n"
+            with pytest.raises(RemoteError, match="robot 'leg' is commanded now"):
+                remote(server)
+        finally:
+            robot.kill()
+    as_soon_as_there_is_room(server).close()
 
 
 def test_every_robot_gets_a_controller_of_its_own(serve):
@@ -409,6 +436,19 @@ def test_damaged_greetings_with_a_checksum_that_is_right_do_not_end_the_server(s
         answers.append(kind)
     assert answers.count(Kind.REFUSE) > 250
     as_soon_as_there_is_room(server).close()
+
+
+@pytest.mark.parametrize("parameters", ['{"joints": 5, "x": 1}', '{"joints": {"hip": [[1], {}]}}', 400 * '{"a":'])
+def test_parameters_of_any_form_do_not_end_the_server(serve, parameters):
+    server = serve(expected=robot_info(parameters={"joints": {"hip": {"damping": 1.0}}}))
+    text = HELLO[HEADER.size :].decode().replace('"parameters":{}', f'"parameters":{parameters}')
+    assert parameters in text
+    end = 400 * "}" if parameters.startswith('{"a":{') else ""
+    greeting = text.replace(parameters, parameters + ("1" + end if end else ""))
+    kind, refusal = ask(server, framed(Kind.HELLO, 0, greeting.encode()))
+    assert kind == Kind.ACCEPT or refusal.reason in ("message", "robot"), refusal
+    with pytest.raises(MismatchError):  # it is there
+        remote(server, robot_info(name="cat"))
 
 
 def test_the_address_is_left_free(serve, tmp_path):

@@ -94,11 +94,11 @@ class Layout:
     They are t, the time of the robot, the round trip of the message before (NaN: none), the command in force, and
     the signals in the robot's order.
 
-    Raises:
-        MessageError: they are too many for a message.
-
     Args:
         info: the robot.
+
+    Raises:
+        MessageError: they are too many for a message.
     """
 
     def __init__(self, info: RobotInfo) -> None:

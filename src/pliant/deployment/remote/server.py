@@ -89,16 +89,19 @@ class ControlServer:
                 if waiting:
                     self._drop_silent(poll)
         finally:
+            self._listener.close()
+            wake, self._wake = self._wake, -1
+            os.close(wake)
             for visit in list(self._visits.values()):
                 _send_last(visit, json_messages.fail(visit.number, "it was stopped."))
+            for visit in list(self._visits.values()):
                 self._drop(visit, poll)
-            self._listener.close()
-            os.close(self._wake)
 
     def stop(self) -> None:
         """End `run` once the command that is being computed is sent. Safe to call from a signal's handler."""
         self._stopping = True
-        os.eventfd_write(self._wake, 1)
+        if self._wake >= 0:
+            os.eventfd_write(self._wake, 1)
 
     def _receive(self, poll: select.poll) -> None:
         connection = self._listener.accept()
@@ -162,16 +165,19 @@ class ControlServer:
         if any(other.client != hello.client for other in others):
             text = f"robot {others[0].info.name!r} is commanded now; one robot at a time."
             return _refused(visit, Refusal("busy", text))
-        if lines := robot_differences(self._expected, hello.info, same_parameters=self._same):
-            return _refused(visit, Refusal("robot", "\n  - ".join(lines)))
         try:
+            if lines := robot_differences(self._expected, hello.info, same_parameters=self._same):
+                return _refused(visit, Refusal("robot", "\n  - ".join(lines)))
             controller = self._make(hello.info)
             controller.check(hello.info)
-            found = _acceptance(controller, hello.info)
+            accepted = json_messages.accept(_acceptance(controller, hello.info))
         except PliantError as error:
             return _refused(visit, Refusal("controller", str(error)))
-        visit.connection.send(json_messages.accept(found))
-        visit.served = _Served(hello, controller)
+        except Exception as error:  # whatever a robot says of itself, the next one is served
+            return _refused(visit, Refusal("message", f"{type(error).__name__}: {error}"))
+        served = _Served(hello, controller)
+        visit.connection.send(accepted)
+        visit.served = served
         self._tell(f"robot {hello.info.name!r} connects: {controller.name}")
         return True
 
