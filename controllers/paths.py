@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array, all_finite, finite_array, number_array, positive
 from pliant.controllers.trajectories import MinimumJerk
-from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_bounds
+from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_bounds, unknown_name
 
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 InverseKinematics = Callable[[Array, Array], ArrayLike]
 """(coordinates (d,), m; a configuration near the one wanted (joints,), rad) -> angles (joints,), rad."""
 
+_PLANES = tuple(a + b for a in "xyz" for b in "xyz" if a != b)
 _REST = 1e-6
 """A path slower than this at its ends (m/s) rests there."""
 
@@ -70,10 +71,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Circle:
-    """Along a circle in the plane: centre + radius·(cos φ, sin φ), turned by `sweep` with least jerk."""
+    """Along a circle: centre + radius·(cos φ, sin φ) in a plane, turned by `sweep` with least jerk."""
 
     centre: Sequence[float]
-    """(2,), m."""
+    """(2,), or in space (3,), m."""
     radius: float
     """m, > 0."""
     duration: float
@@ -82,9 +83,15 @@ class Circle:
     """φ at 0, from the first axis towards the second, rad."""
     sweep: float = 2.0 * np.pi
     """Angle travelled, rad; negative the other way round; a full turn by default."""
+    plane: str = "xy"
+    """In space, the axes of cos φ and sin φ: xy, yz, zx, …"""
 
     def __post_init__(self) -> None:
-        centre = finite_array("Circle centre", self.centre, (2,))
+        centre = finite_array("Circle centre", self.centre, (None,))
+        if len(centre) not in (2, 3):
+            raise ShapeError(f"Circle centre has shape {centre.shape}; (2,) or (3,) is needed.")
+        if self.plane not in _PLANES:
+            raise unknown_name("plane", self.plane, _PLANES, "a Circle")
         object.__setattr__(self, "centre", tuple(centre.tolist()))
         object.__setattr__(self, "radius", positive("Circle radius", self.radius, "m"))
         object.__setattr__(self, "duration", positive("Circle duration", self.duration, "s"))
@@ -93,15 +100,21 @@ class Circle:
             object.__setattr__(self, name, angle)
 
     def position(self, t: ArrayLike) -> Array:
-        """Coordinates, (*t.shape, 2), m."""
+        """Coordinates, (*t.shape, d), m."""
         phi = self._angle.position(t)
-        return np.asarray(self.centre) + self.radius * np.concatenate([np.cos(phi), np.sin(phi)], axis=-1)
+        return np.asarray(self.centre) + self.radius * self._along(np.cos(phi), np.sin(phi))
 
     def velocity(self, t: ArrayLike) -> Array:
-        """Their rate, (*t.shape, 2), m/s."""
+        """Their rate, (*t.shape, d), m/s."""
         phi, rate = self._angle.position(t), self._angle.velocity(t)
-        tangent: Array = np.concatenate([-np.sin(phi), np.cos(phi)], axis=-1)
-        return self.radius * rate * tangent
+        return self.radius * rate * self._along(-np.sin(phi), np.cos(phi))
+
+    def _along(self, first: Array, second: Array) -> Array:
+        """Numbers along the two axes of the plane, (*t.shape, 1) each, as coordinates."""
+        found = np.zeros((*first.shape[:-1], len(self.centre)))
+        for axis, values in zip(self.plane, (first, second), strict=True):
+            found[..., "xyz".index(axis)] = values[..., 0]
+        return found
 
     @property
     def _angle(self) -> MinimumJerk:

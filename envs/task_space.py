@@ -87,6 +87,11 @@ def task_space(
         UnknownNameError: no such task, constraint, frame, joint or entry.
         ConfigurationError: an entry is missing; no joint of the robot is commanded a torque.
     """
+    for what, entries in (("tasks", tasks), ("constraints", constraints), ("limits", limits)):
+        if not isinstance(entries, Mapping) and not (entries is None and what != "tasks"):
+            raise ConfigurationError(f"task-space control: {what} are {entries!r}; entries by name are needed.")
+    if not callable(solver):
+        raise ConfigurationError(f"task-space control: solver is {solver!r}; what makes one, such as Recursion, is needed.")
     found = describe(robot)
     model = mechanics(found)
     info = found.simulated().info
@@ -209,6 +214,10 @@ def _limits(model: Mechanics, given: Mapping[str, Any] | None, actuated: Sequenc
     if given is None:
         return None
     settings = dict(given)
+    known = [name for name in inspect.signature(JointLimits).parameters if name != "mechanics"]
+    for name in settings:
+        if name not in known:
+            raise unknown_name("entry", name, known, "limits of task-space control")
     if settings.get("speed") is True:
         settings["speed"] = _speeds(model, actuated)
     elif settings.get("speed") is False:

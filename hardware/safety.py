@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType, TracebackType
-from typing import NoReturn, Self
+from typing import Final, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from pliant.errors import ConfigurationError, PliantError, RobotError, check_bounds, check_count, unknown_name
 from pliant.hardware.limits import Bounds, Motion, MotionLimits, bounds, limit_motion
 from pliant.hardware.retracing import Trail
-from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
+from pliant.hardware.robot import Array, Channel, Robot, RobotInfo, State, check_command
 from pliant.hardware.stopping import Interrupts
 from pliant.hardware.timing import Clock, SystemClock
 
@@ -26,12 +26,16 @@ DEFAULT_MOTION: Mapping[str, MotionLimits] = MappingProxyType(
         "rad": MotionLimits(speed=1.5, acceleration=15.0, step=0.1, walk_speed=0.3),
         "m": MotionLimits(speed=0.25, acceleration=2.5, step=0.02, walk_speed=0.05),
         "rad/s": MotionLimits(speed=5.0, acceleration=200.0, walk_speed=1.0),
-        "N·m": MotionLimits(speed=20.0, acceleration=2000.0, walk_speed=2.0),
-        "N": MotionLimits(speed=200.0, acceleration=20000.0, walk_speed=20.0),
         "1": MotionLimits(speed=5.0, acceleration=500.0, walk_speed=0.5),
     }
 )
 """Motion limits by the unit of a column, for columns that have none of their own."""
+EFFORTS: Final = ("N·m", "N")
+"""Units of torques and forces. Of their own accord such columns go from 0 to their largest value in …"""
+_EFFORT_RISE: Final = 0.05
+"""… this time, s, however quickly that changes."""
+_AT_ONCE: Final = 1e12
+"""Acceleration that limits nothing, u/s²."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,8 @@ class SafetyConfig:
 
     motion: Mapping[str, MotionLimits] = field(default_factory=lambda: DEFAULT_MOTION)
     """Limits of the command by column (`joint/quantity`) or, for columns not named, by unit: one that occurs, or
-    one of `DEFAULT_MOTION`, which has what is not given here."""
+    one of `DEFAULT_MOTION`, which has what is not given here. Torques and forces that are not given rise from 0 to
+    their largest in 50 ms."""
     joints: Mapping[str, JointLimits] = field(default_factory=dict)
     """Limits of what is measured, by joint."""
     excess: int = 3
@@ -120,6 +125,9 @@ class SafeRobot(Robot):
     - The first motion starts from the state's own command, which a machine at rest measures then.
     - `walk_to` goes anywhere at walking speed.
     - From outside its range a joint comes back in at walking speed.
+    - A robot that is commanded torques or forces does not walk: slowly changed, they would move it just the same.
+      It begins where it stands; `walk_to` and every end brake it by `stop` and leave it to the machine, which holds
+      it.
     - **Trip.** Reads that go on failing or whose `State.time` stands still, a machine that refuses a command, a
       joint beyond its limits, periods that go on being late, the stop key: the joints are held for `hold_time`,
       then the robot is closed (torque off, in the robot's own order), and `RobotError` says why. Nothing moves
@@ -152,6 +160,8 @@ class SafeRobot(Robot):
         self._stop_key = stop_key or (lambda: False)
         self._clock = clock or SystemClock()
         self._interrupts = Interrupts()
+        self.walks = not any(channel.unit in EFFORTS for channel in robot.info.command)
+        """Whether it walks: its commands are places, neither torques nor forces."""
         limits = _motion_limits(robot.info, self.config.motion)
         self._bounds = bounds(limits, robot.info.command, robot.info.period, walk=False)
         self._walking = bounds(limits, robot.info.command, robot.info.period, walk=True)
@@ -262,6 +272,8 @@ class SafeRobot(Robot):
     def walk_to(self, command: ArrayLike) -> Array:
         """Go to `command` at walking speed and return what was sent last.
 
+        A robot that does not walk is braked, if it moves, and begins anew where it stands.
+
         Raises:
             OutOfBoundsError: The command has a NaN.
             RobotError: The robot was stopped on the way.
@@ -269,6 +281,13 @@ class SafeRobot(Robot):
         target = np.clip(check_command(command, self._info), self._info.low, self._info.high)
         if self._trip:
             raise RobotError(self._refusal())
+        if not self.walks:
+            with self._interrupts.deferred():
+                if self._moved:
+                    self._hold()
+                    self._moved = False
+                    self._start()
+            return self._last.value.copy()
         still = Motion(target, np.zeros(len(target)))
         sent = self._last.value.copy()
         while not (self._started and (self._last.value == target).all()):
@@ -539,14 +558,18 @@ class SafeRobot(Robot):
 
     def _hold_and_close(self) -> None:
         try:
-            self.robot.stop()
-            end = self._clock.now() + self.config.hold_time
-            signals = self._interrupts.count
-            # A further signal means: now.
-            while self._clock.now() < end and self._interrupts.count == signals:
-                self._clock.sleep_until(min(end, self._clock.now() + 0.02))
+            self._hold()
         finally:
             self._release()
+
+    def _hold(self) -> None:
+        """Stop, and wait for `hold_time`."""
+        self.robot.stop()
+        end = self._clock.now() + self.config.hold_time
+        signals = self._interrupts.count
+        # A further signal means: now.
+        while self._clock.now() < end and self._interrupts.count == signals:
+            self._clock.sleep_until(min(end, self._clock.now() + 0.02))
 
     def _release(self) -> None:
         if not self._connected:
@@ -560,7 +583,9 @@ class SafeRobot(Robot):
 
     def _close(self) -> None:
         try:
-            if self._moved and not self._trip and self.config.return_to_rest:
+            if self._moved and not self._trip and not self.walks:
+                self._hold()
+            elif self._moved and not self._trip and self.config.return_to_rest:
                 self._walk_home()
         except RobotError as error:
             log.error("%s: no way back to rest: %s", self._info.name, error)
@@ -599,13 +624,17 @@ def _motion_limits(info: RobotInfo, motion: Mapping[str, MotionLimits]) -> list[
     """Return the limits of every column; raise `UnknownNameError` for a name that is none's."""
     choices = list(dict.fromkeys([*info.command_names, *(channel.unit for channel in info.command)]))
     for name in motion:
-        if name not in choices and name not in DEFAULT_MOTION:
+        if name not in choices and name not in (*DEFAULT_MOTION, *EFFORTS):
             raise unknown_name("command column or unit", name, choices, "the motion limits")
-    return [_column_limits(channel.name, channel.unit, motion) for channel in info.command]
+    return [_column_limits(channel, motion) for channel in info.command]
 
 
-def _column_limits(name: str, unit: str, motion: Mapping[str, MotionLimits]) -> MotionLimits:
+def _column_limits(channel: Channel, motion: Mapping[str, MotionLimits]) -> MotionLimits:
+    name, unit = channel.name, channel.unit
     limits = motion.get(name) or motion.get(unit) or DEFAULT_MOTION.get(unit)
+    if limits is None and unit in EFFORTS:
+        largest = max(-channel.low, channel.high)
+        return MotionLimits(min(largest / _EFFORT_RISE, 1e9), _AT_ONCE)
     if limits is None:
         raise ConfigurationError(
             f"no motion limits for the command column {name!r} in {unit}; give them by its name or its unit."

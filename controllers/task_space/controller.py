@@ -18,7 +18,7 @@ from pliant.controllers.task_space.sensing import Sensing
 from pliant.controllers.task_space.stack import TaskStack
 from pliant.controllers.task_space.tasks import CentreOfMassTask, FrameTask, Task
 from pliant.controllers.trajectories import Trajectory
-from pliant.errors import ConfigurationError, check_bounds, unknown_name
+from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_bounds, unknown_name
 from pliant.hardware.robot import RobotInfo, State
 
 BASE_MOTIONS: Final = ("pose", "velocity", "acceleration")
@@ -28,8 +28,16 @@ _AT_REST: Final = 2e-3
 """Speed of a task that rests, m/s or rad/s."""
 _AWAY: Final = 5e-3
 """Error of a task that has not reached its target, m or rad."""
+_LEAD: Final = 0.05
+"""How far the direction of a joint's friction is looked ahead for, s …"""
+_CREEP: Final = 0.05
+"""… and the speed, rad/s or m/s, at which most of it is there."""
+_ALMOST: Final = 1e-2
+"""Difference from 1 of a quaternion's length that is rounding."""
 _PATIENCE: Final = 0.5
 """For how long it rests there until that is told, s."""
+_STRETCHED: Final = "no joint moves it that way: stretched out, or singular"
+_ABOVE: Final = "a task above it, or a posture that cannot go on"
 _STATUS: Final = {
     Status.LIMITS_RELAXED: "limits of speed or position cannot be kept",
     Status.CONSTRAINTS_RELAXED: "contacts cannot be kept",
@@ -64,6 +72,8 @@ class TaskSpaceController(Controller):
         balance: keeps the centre of mass over the contacts, and notices a fall; None: nothing does.
         measure: by force of the stack: the sensor that tells it.
         brake_after: time without a solution that keeps the constraints after which it gives up, s.
+        friction: part of the dry friction of the model's joints that is made up for, in the direction in which
+            they are about to move, 0 … 1. Viscous friction is part of the mechanics.
 
     Raises:
         UnknownNameError: no such task, force or base motion.
@@ -84,6 +94,7 @@ class TaskSpaceController(Controller):
         balance: Balance | None = None,
         measure: Mapping[str, MeasuredWrench] | None = None,
         brake_after: float = 0.2,
+        friction: float = 0.8,
     ) -> None:
         self.stack = stack
         if base_motion not in BASE_MOTIONS:
@@ -99,12 +110,26 @@ class TaskSpaceController(Controller):
         self._check_tasks("followed signal", self._follow, (FrameTask,))
         self._check_tasks("sensed pose", self._sense, (FrameTask,))
         self._check_tasks("target", targets or {}, (Task,))
+        for name, path in self._paths.items():
+            _check_path(name, path)
+        for what, chosen in (("followed signals", self._follow), ("sensed end effector", self._sense)):
+            for name, group in chosen.items():
+                if not isinstance(group, str) or not group:
+                    raise ConfigurationError(f"{what} of task {name!r}: {group!r}; a name such as tip is needed.")
+        for name in self.stack.tasks:
+            kinds = {"target": targets or {}, "path": self._paths, "follow": self._follow}
+            both = [kind for kind, given in kinds.items() if name in given]
+            if len(both) > 1:
+                raise ConfigurationError(f"task {name!r} has {' and '.join(both)}; one of them is needed.")
         self._targets = {name: self._target(name, target) for name, target in (targets or {}).items()}
         self._measure = dict(measure or {})
         for name in self._measure:
             if name not in stack.forces:
                 raise unknown_name("force", name, stack.forces, "a measured wrench of task-space control")
         self._brake_after = check_bounds("task-space control: brake_after", brake_after, 0.0, 10.0, "s")
+        share = check_bounds("task-space control: friction", friction, 0.0, 1.0)
+        dofs = stack.mechanics.dofs[[stack.mechanics.joints.index(name) for name in stack.actuated]]
+        self._driven, self._friction = dofs, share * stack.mechanics.model.dof_frictionloss[dofs]
         self._prescribed = [c for c in stack.constraints.values() if isinstance(c, Prescribed)]
         moved = [name for constraint in self._prescribed for name in constraint.joints]
         self._still = [stack.mechanics.joints.index(name) for name in moved] if base_motion == "pose" else []
@@ -173,7 +198,7 @@ class TaskSpaceController(Controller):
         status = self._solve(t, period)
         self._note(status, t, period)
         command = info.rest
-        command[sensed.columns] = stack.torque
+        command[sensed.columns] = stack.torque + self._made_up()
         if self.others is not None:
             middle = t + 0.5 * info.period
             command[self._positions] = self.others.position(middle)
@@ -185,10 +210,17 @@ class TaskSpaceController(Controller):
         """Return how far each task is from its target: the length of its error, m or rad, of both the larger."""
         found = {}
         for name, task in self.stack.tasks.items():
-            chosen = getattr(task, "axes", range(len(task.error)))
+            chosen = _chosen(task)
             parts = np.array([task.error[k] if k in chosen else 0.0 for k in range(len(task.error))])
             split = parts.reshape(2, 3) if len(parts) == 6 else parts[None]
             found[name] = float(np.linalg.norm(split, axis=1).max())
+        return found
+
+    def _made_up(self) -> Array:
+        """Torques against dry friction, (drives,)."""
+        stack = self.stack
+        coming = stack.mechanics.velocity[self._driven] + _LEAD * stack.solution.acceleration[self._driven]
+        found: Array = self._friction * np.tanh(coming / _CREEP)
         return found
 
     def _aim(self, state: State, t: float) -> None:
@@ -254,14 +286,15 @@ class TaskSpaceController(Controller):
             self._ended = Ended(f"{_STATUS[status]} for {self._brake_after:g} s", fault=True)
         for name, error in self.errors().items():
             task = self.stack.tasks[name]
-            away = error > _AWAY and float(np.abs(task.rate).max(initial=0.0)) < _AT_REST
+            away = error > _AWAY and float(np.abs(task.rate[_chosen(task)]).max(initial=0.0)) < _AT_REST
             moving = bool(task.velocity.any()) or not task.stiffness.any()
             self._resting[name] = self._resting[name] + period if away and not moving else 0.0
             if self._resting[name] <= _PATIENCE:
                 self._blocked.discard(name)
             elif name not in self._blocked:
                 self._blocked.add(name)
-                because = ", ".join(self.stack.binding()) or "a task above it, or a posture that cannot go on"
+                limits = ", ".join(self.stack.binding()) or _ABOVE
+                because = _STRETCHED if self.stack.blind(name) else limits
                 self.events.append(Event(t, f"{name} rests {error:.3g} from its target: {because}"))
 
     def _target(self, name: str, target: ArrayLike) -> Array:
@@ -272,6 +305,14 @@ class TaskSpaceController(Controller):
             raise ConfigurationError(
                 f"target of task {name!r} has {len(given)} numbers; {' or '.join(map(str, sizes))} are needed."
             )
+        if isinstance(task, FrameTask) and len(given) == 7:
+            given = np.array(given, dtype=np.float64)
+            length = float(np.linalg.norm(given[3:]))
+            if abs(length - 1.0) > _ALMOST:
+                raise OutOfBoundsError(
+                    f"target of task {name!r}: its quaternion, w first, has the length {length:g}; 1 is needed."
+                )
+            given[3:] /= length
         return given
 
     def _check_tasks(self, what: str, given: Mapping[str, object], kinds: tuple[type[Task], ...]) -> None:
@@ -282,3 +323,20 @@ class TaskSpaceController(Controller):
                 raise ConfigurationError(
                     f"task {name!r} is a {type(self.stack.tasks[name]).__name__}, which has no {what}."
                 )
+
+
+def _check_path(name: str, path: object) -> None:
+    """Raise unless something is a motion of three coordinates."""
+    if not all(callable(getattr(path, what, None)) for what in ("position", "velocity")):
+        raise ConfigurationError(
+            f"path of task {name!r} is {path!r}; a pliant.controllers.Line, Circle or ViaPoints is needed."
+        )
+    for what in ("position", "velocity"):
+        shape = np.shape(getattr(path, what)(0.0))
+        if shape != (3,):
+            raise ShapeError(f"path of task {name!r} has {shape[-1] if shape else 1} coordinates; 3 are needed.")
+
+
+def _chosen(task: Task) -> list[int]:
+    """Which of the numbers of its error are the task's."""
+    return list(getattr(task, "axes", range(len(task.error))))

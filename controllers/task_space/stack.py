@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,9 @@ from pliant.controllers.task_space.recursion import Recursion
 from pliant.controllers.task_space.rows import Packed, fill_rows, rows_record
 from pliant.controllers.task_space.tasks import PostureTask, Task
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, unknown_name
+
+_BLIND: Final = 0.06
+"""By how much a joint moves a task that it hardly moves, m or rad for 1 rad: as `singular` of `Recursion`."""
 
 
 class TaskStack:
@@ -179,6 +183,19 @@ class TaskStack:
             if constraint.holds and np.count_nonzero(sides):
                 found.append(f"force of {name}")
         return found
+
+    def blind(self, name: str) -> bool:
+        """Return whether the joints hardly move a task along its error, |Gᵀ·e| < 0.06 |e|, at the last instant.
+
+        Raises:
+            UnknownNameError: there is no such task.
+        """
+        if name not in self.tasks:
+            raise unknown_name("task", name, self.tasks, "the stack")
+        k, task = list(self.tasks).index(name), self.tasks[name]
+        rows = self.problem.jacobian[self._packed.first[k] : self._packed.first[k + 1]]
+        error = task.error[list(getattr(task, "axes", range(len(task.error))))]
+        return bool(np.linalg.norm(rows.T @ error) < _BLIND * np.linalg.norm(error))
 
     def hold(self) -> None:
         """Take where every task is at the mechanics' last instant as its target, at rest; likewise constraints.

@@ -97,6 +97,9 @@ class URConfig:
     """What the controller must be set to, compared before the first motion; None: not compared."""
     tcp: Sequence[float] | None = None
     """Tool centre point that the controller must be set to, m and rotation vector; None: not compared."""
+    end_effector: str | None = None
+    """Name under which the controller's pose of the tool's centre point is read like an end effector's too:
+    `tip/position_x` … `tip/orientation_z`. Configure `tcp`, or nobody knows whose pose that is."""
     inputs: Sequence[str] = ()
     """Inputs that are read too, see `INPUTS`: 0 or 1, analogue ones as the controller tells them, V or A."""
     outputs: Sequence[str] = ()
@@ -122,6 +125,8 @@ class URConfig:
         object.__setattr__(self, "joints", joints)
         self._settle_ranges(arm)
         self._check_numbers()
+        if self.end_effector is not None and (not isinstance(self.end_effector, str) or not self.end_effector):
+            raise ConfigurationError(f"end_effector is {self.end_effector!r}; a name such as tip is needed.")
         for kind in ("inputs", "outputs"):
             for name in getattr(self, kind):
                 if name not in INPUTS:

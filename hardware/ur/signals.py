@@ -32,6 +32,9 @@ def robot_info(config: URConfig) -> RobotInfo:
     free((f"tcp/{name}" for name in _WRENCH), lambda k: "N" if k < 3 else "N·m")
     free(iter(["controller/timestamp"]), "s")
     free(iter(["controller/speed_scaling"]), "1")
+    if config.end_effector is not None:
+        free((f"{config.end_effector}/position_{axis}" for axis in "xyz"), "m")
+        free((f"{config.end_effector}/orientation_{axis}" for axis in "wxyz"), "1")
     free((f"inputs/{name}" for name in config.inputs), "1")
     free((f"outputs/{name}" for name in config.outputs), "1")
     if config.low is None or config.high is None or config.rest is None or config.period is None:
@@ -79,6 +82,7 @@ def state_of(config: URConfig, package: Mapping[str, Array], command: Array, sta
                 *(pose[:3], rotation),
                 *(package[name] for name in ("actual_TCP_speed", "actual_TCP_force")),
                 *(package[name] for name in ("timestamp", "speed_scaling")),
+                *((pose[:3], quaternion(pose[3:])) if config.end_effector is not None else ()),
                 *(_pin(package, "input", name) for name in config.inputs),
                 *(_pin(package, "output", name) for name in config.outputs),
             ]
@@ -95,6 +99,13 @@ def nearest_rotation(rotation: Array, near: Array) -> Array:
     turns = round((float(near @ axis) - angle) / (2 * math.pi))
     nearest: Array = rotation + 2 * math.pi * turns * axis
     return nearest
+
+
+def quaternion(rotation: Array) -> Array:
+    """Return the unit quaternion, w first, of a rotation vector, rad."""
+    angle = float(np.linalg.norm(rotation))
+    # sinc is of pi·x
+    return np.concatenate([[math.cos(angle / 2)], 0.5 * np.sinc(angle / (2 * math.pi)) * rotation])
 
 
 def _pin(package: Mapping[str, Array], kind: str, name: str) -> Array:

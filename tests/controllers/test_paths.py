@@ -9,7 +9,7 @@ from numpy.polynomial import Polynomial
 from pliant.controllers import MinimumJerk, sample
 from pliant.controllers.paths import Circle, JointViaPoints, Line, ViaPoints, joint_trajectory
 from pliant.controllers.two_link import TwoLinkArm
-from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError
+from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, UnknownNameError
 
 ARM = TwoLinkArm()
 VIA = ViaPoints([0.0, 0.5, 0.8, 2.0], [[0.0, 0.0], [0.4, 0.3], [0.8, 0.1], [1.0, 0.9]])
@@ -68,6 +68,17 @@ def test_a_circle_keeps_its_radius_and_turns_by_its_sweep(x, z, radius, start, s
     np.testing.assert_allclose(spokes[0], radius * np.array([np.cos(start), np.sin(start)]), atol=1e-9)
     length = np.trapezoid(np.linalg.norm(circle.velocity(t), axis=-1), t)
     assert length == pytest.approx(radius * abs(sweep), rel=1e-4, abs=1e-12)
+
+
+@pytest.mark.parametrize("plane", ["xy", "yz", "zx", "zy"])
+def test_a_circle_in_space_is_the_one_of_its_plane(plane):
+    flat, t = Circle([0.0, 0.0], 0.3, 2.0, start=0.4, sweep=-5.0), np.linspace(0.0, 2.0, 7)
+    circle = Circle([1.0, 2.0, 3.0], 0.3, 2.0, start=0.4, sweep=-5.0, plane=plane)
+    axes = ["xyz".index(axis) for axis in plane]
+    np.testing.assert_allclose((circle.position(t) - [1.0, 2.0, 3.0])[:, axes], flat.position(t), atol=1e-12)
+    np.testing.assert_allclose(circle.velocity(t)[:, axes], flat.velocity(t), atol=1e-12)
+    (other,) = {0, 1, 2} - set(axes)
+    np.testing.assert_array_equal(circle.velocity(t)[:, other], 0.0)
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 3), finite, finite), min_size=2, max_size=8))
@@ -201,7 +212,8 @@ def test_a_path_that_starts_moving_is_refused():
         (lambda: Line(0.0, 1.0, 1), ShapeError, r"Line start has shape \(\)"),
         (lambda: Line([0, np.nan], [1, 1], 1), OutOfBoundsError, r"Line start\[1\] is nan"),
         (lambda: Line([0, 0], [1, 1], 0), OutOfBoundsError, "Line duration is 0 s"),
-        (lambda: Circle([0, 0, 0], 1, 1), ShapeError, "Circle centre has shape"),
+        (lambda: Circle([0, 0, 0, 0], 1, 1), ShapeError, "Circle centre has shape"),
+        (lambda: Circle([0, 0, 0], 1, 1, plane="xx"), UnknownNameError, "plane 'xx'.*yz"),
         (lambda: Circle([0, 0], -1, 1), OutOfBoundsError, "Circle radius is -1 m"),
         (lambda: Circle([0, 0], 1, 1, sweep=np.inf), OutOfBoundsError, "Circle sweep is inf"),
         (lambda: ViaPoints([0.0], [[1, 1]]), ShapeError, "at least 2"),

@@ -101,6 +101,8 @@ def test_one_word_chooses_the_machine():
     assert cb3.start == pytest.approx(configured("robot=ur10_ramp").robot.model.start), "where its model begins"
     torque = machine(configured("robot=ur10e", "robot.model.mode=torque", "hardware=real", "host=a"))
     assert torque.info.command_names[0] == "shoulder_pan/torque"
+    able = machine(configured("robot=ur10e", "robot.model.mode=torque", "hardware=emulated"))
+    assert unwrapped(able).machine.settings.polyscope == "5.26", "the first that takes torques"
 
 
 @pytest.mark.parametrize(
@@ -111,6 +113,8 @@ def test_one_word_chooses_the_machine():
         (["robot=ur10e", "hardware=emulated", "robot.machine.controller=kuka"], UnknownNameError, "Valid: ur"),
         (["robot=ur10e", "hardware=emulated", "robot.machine.mode=tool"], ConfigurationError, "of your own"),
         (["robot=ur10e", "hardware=emulated", "robot.machine.mode=torque"], ConfigurationError, "would be"),
+        (["robot=ur10", "hardware=emulated", "robot.model.mode=torque"], ConfigurationError, "CB3.*robot=ur10e"),
+        (["robot=ur10e", "hardware=emulated", "robot.machine.end_effector=3"], ConfigurationError, "such as tip"),
         (["robot=ur10e", "hardware=emulated", "+robot.machine.gian=3"], ConfigurationError, "gian"),
         (["robot=ur10e", "hardware=emulated", "hardware.controller.polyscope=4.0"], UnknownNameError, "5.22"),
         (["robot=ur10e", "hardware=emulated", "+hardware.controller.gap.mss=3"], ConfigurationError, "mss"),

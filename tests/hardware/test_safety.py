@@ -671,9 +671,64 @@ def test_misspelt_columns_and_units_are_refused(arm, name):
         SafeRobot(arm, SafetyConfig(motion={name: MotionLimits(1.0, 10.0)}))
 
 
-@pytest.mark.parametrize(("unit", "speed"), [("rad", 1.5), ("m", 0.25), ("N·m", 20.0), ("N", 200.0)])
+@pytest.mark.parametrize(("unit", "speed"), [("rad", 1.5), ("m", 0.25), ("N·m", 20.0), ("N", 20.0)])
 def test_every_unit_of_a_joint_has_limits_of_its_own_accord(arm, unit, speed):
     np.testing.assert_allclose(SafeRobot(type(arm)(unit=unit)).limits.speed, speed)
+
+
+# Torques and forces: they do not walk
+
+
+@pytest.fixture
+def driven(arm):
+    """The robot, commanded torques of up to 1 N·m each."""
+    return type(arm)(arm.clock, unit="N·m")
+
+
+def test_torques_rise_from_nothing_to_the_largest_in_fifty_milliseconds(driven):
+    with safe(driven, motion={}) as robot:
+        assert not robot.walks
+        sent = [robot.send([1.0, -0.1]) for _ in range(8)]
+        assert np.array(sent)[:, 0] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0, 1.0, 1.0, 1.0])
+        assert np.array(sent)[:, 1] == pytest.approx(-0.1)
+        assert robot.send([-5.0, 0.0])[0] == pytest.approx(0.8), "and down as quickly"
+        with pytest.raises(OutOfBoundsError, match="no finite value"):
+            robot.send([np.nan, 0.0])
+    quicker = {"N·m": MotionLimits(speed=1000.0, acceleration=1e9)}
+    driven.position[:] = 0.0
+    with safe(driven, motion=quicker) as robot:
+        assert robot.send([1.0, 0.0])[0] == 1.0
+
+
+def test_a_robot_that_is_commanded_torques_begins_where_it_stands(driven):
+    with safe(driven, motion={}) as robot:
+        assert robot.walk_to([0.5, 0.5]) == pytest.approx([0.0, 0.0])
+        assert driven.sent == []
+        assert "stop" not in driven.calls, "nothing has moved"
+
+
+def test_between_two_motions_and_at_the_end_torques_are_taken_off_by_a_stop(driven):
+    with safe(driven, motion={}) as robot:
+        robot.send([0.2, 0.2])
+        begin = driven.clock.now()
+        robot.walk_to([0.5, 0.5])
+        assert driven.calls[-2:] == ["stop", "read"]
+        assert driven.clock.now() - begin == pytest.approx(0.1), "hold_time"
+        robot.send([0.1, 0.1])
+        assert robot.report.trips == []
+    assert driven.calls[-2:] == ["stop", "close"]
+    assert len(driven.sent) == 2, "no torque is sent that nobody asked for"
+
+
+def test_a_failure_ends_like_the_rest_of_torques(driven):
+    def fail(robot):
+        robot.send([0.2, 0.2])
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), safe(driven, motion={}) as robot:
+        fail(robot)
+    assert driven.calls[-2:] == ["stop", "close"]
+    assert len(driven.sent) == 1
 
 
 def test_unknown_joints_and_units_are_refused(arm):

@@ -40,6 +40,7 @@ VERBS = {
         ["hardware=emulated"],
         ["hardware=simulated", "controller=setpoint_pid", "trajectory=sine"],
         ["hardware=simulated", "robot=ur10_plane", "controller=admittance"],
+        ["hardware=simulated", "robot=ur10", "robot.model.mode=torque", "controller=task_space", "duration=0.05"],
     ],
     "control": [["controller=setpoint_pid"], ["robot=ur10_plane", "controller=admittance"]],
     "emulate": [[]],

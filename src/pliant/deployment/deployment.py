@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
 from pliant.controllers import Observer, Rows, run
-from pliant.errors import ConfigurationError, PliantError
+from pliant.errors import ConfigurationError, MissingExtraError, PliantError
 from pliant.hardware.dynamixel.robot import DynamixelRobot
-from pliant.hardware.recording import Recorder, Timing
+from pliant.hardware.recording import NoRecorder, Recorder, Timing
 from pliant.hardware.robot import Array, State
 from pliant.hardware.safety import SafeRobot
 from pliant.hardware.ur.robot import URRobot
@@ -70,6 +70,17 @@ class Deployment(ABC):
             recorder.event("info" if self.reason == "completed" else "warning", self.reason)
 
 
+def recorder_of(deployment: Deployment, path: Path, kind: str, console: Console) -> Recorder:
+    """Return what records a deployment on a kind of hardware; a simulated one runs without the package for it."""
+    try:
+        return Recorder(path, deployment.info, deployment.facts)
+    except MissingExtraError as error:
+        if kind != "simulated":
+            raise
+        console.print(f"not recorded: {error}", soft_wrap=True, markup=False)
+        return NoRecorder()
+
+
 def check_measured(robot: SafeRobot, state: State | None = None) -> None:
     """Raise `ConfigurationError` if the position of a joint is not measured.
 
@@ -91,6 +102,8 @@ def check_measured(robot: SafeRobot, state: State | None = None) -> None:
 def stand(robot: SafeRobot, command: Array | None, seconds: float, recorder: Recorder | None = None) -> None:
     """Walk to a command (None: the resting one) and stand there for a while, recorded as walking.
 
+    A robot that does not walk (`SafeRobot.walks`) gets the command for one period: it has begun to be driven then.
+
     Raises:
         ConfigurationError: the position of a joint is not measured. Others: as `SafeRobot.walk_to`.
     """
@@ -100,7 +113,7 @@ def stand(robot: SafeRobot, command: Array | None, seconds: float, recorder: Rec
     watched: list[Observer] = []
     if recorder is not None:
         watched = [lambda state, sent: recorder.walk(state, wanted, sent)]
-    run(robot, Rows(wanted[None]), seconds, watched)
+    run(robot, Rows(wanted[None]), seconds if robot.walks else robot.info.period, watched)
 
 
 def timing(robot: SafeRobot) -> Timing:

@@ -145,6 +145,8 @@ class _Watched:
 class EpisodeRunner:
     """Runs episodes of a task on a robot: each begins at rest, where the robot walks at walking speed.
 
+    One that does not walk (`SafeRobot.walks`) is braked, and begins where it stands.
+
     Args:
         robot: the robot behind its safety layer.
         task: what is asked of it.
@@ -167,7 +169,8 @@ class EpisodeRunner:
         self.note = note
         sensed = SpringSensing(robot, model.compiled.joints)
         self._tap = _Tap(KinematicSensing(sensed, model, model.kinematics.sites))
-        self._env = PliantEnv(self._tap, task, settle=settle, kinematics=model.kinematics)
+        standing = settle if robot.walks else robot.info.period
+        self._env = PliantEnv(self._tap, task, settle=standing, kinematics=model.kinematics)
 
     @property
     def info(self) -> RobotInfo:

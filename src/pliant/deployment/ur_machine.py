@@ -11,9 +11,12 @@ from pliant.errors import ConfigurationError
 from pliant.hardware.robot import Robot
 from pliant.hardware.ur.config import URConfig
 from pliant.hardware.ur.robot import URRobot
+from pliant.hardware.ur_arms import ur_arm
 
 _E_SERIES = 0.002
 """Cycle of its controllers, s; a CB3 has a longer one."""
+_TAKES_TORQUES = "5.26"
+"""First PolyScope 5 that does."""
 
 
 def ur_config(description: RobotDescription, host: str) -> URConfig:
@@ -48,6 +51,11 @@ def ur_config(description: RobotDescription, host: str) -> URConfig:
         raise ConfigurationError(
             f"{where} has the mode {mode!r}, so its commands would be {', '.join(wanted)}; the robot's are "
             f"{', '.join(info.command_names)}."
+        )
+    if mode == "torque" and ur_arm(str(settings.get("model", info.name))).period > _E_SERIES:
+        raise ConfigurationError(
+            f"{where} has the mode 'torque'; a CB3's controller takes no torques, those of the e-series and of "
+            "PolyScope X from 5.26 and 10.10 on do. Say hardware=simulated, or take another arm (robot=ur10e)."
         )
     if mode not in ("position", "torque"):
         raise ConfigurationError(
@@ -87,7 +95,7 @@ def emulated(description: RobotDescription, config: DictConfig) -> Robot:
     robot: Any = OmegaConf.to_container(config.robot, resolve=True)
     driven = ur_config(description, "127.0.0.2")
     if given.get("polyscope") is None:
-        given["polyscope"] = "3.15" if driven.cycle > _E_SERIES else "5.22"
+        given["polyscope"] = _version(driven)
     compiled = description.simulated().compiled
     given.setdefault("start", compiled.qpos[compiled.positions].tolist())
     try:
@@ -95,3 +103,10 @@ def emulated(description: RobotDescription, config: DictConfig) -> Robot:
     except TypeError as error:
         raise ConfigurationError(f"hardware.controller: {error}") from error
     return emulated_ur(driven, settings)
+
+
+def _version(driven: URConfig) -> str:
+    """PolyScope of an emulated arm that can do what it is to do."""
+    if driven.cycle > _E_SERIES:
+        return "3.15"
+    return _TAKES_TORQUES if driven.mode == "torque" else "5.22"

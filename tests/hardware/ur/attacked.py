@@ -128,7 +128,8 @@ class Program:
         self.enter("walking out")
         goal = self.attack.rest
         goal[0] += OUT[self.attack.mode]
-        safe.walk_to(goal)
+        if safe.walks:  # else that would end the program and begin another
+            safe.walk_to(goal)
         self.enter("playing")
         for k in range(round(PLAY / self.attack.period)):
             state = safe.read()
