@@ -12,7 +12,6 @@ from pliant.controllers.checks import Array, finite_array, positive
 from pliant.controllers.task_space import TaskSpaceController
 from pliant.controllers.task_space.controller import BASE_MOTIONS
 from pliant.envs.description import RobotDescription
-from pliant.envs.models.atlas import HEIGHT
 from pliant.envs.models.atlas_body import PELVIS_JOINTS
 from pliant.envs.task_space import mechanics, task_space
 from pliant.experiments.experiment import Outcome
@@ -101,6 +100,8 @@ class TaskSpaceAtlas(TaskExperiment):
     """Of the right hand, the report's, m."""
     low: Sequence[float] = (0.4, -0.6, 0.4)
     """Another one, for which joints come to their ends, m."""
+    height: float = 0.885
+    """Of the pelvis, where it does not move, m."""
     stiffness: float = 225.0
     """K_P, 1/s²."""
     damping: float = 30.0
@@ -123,7 +124,7 @@ class TaskSpaceAtlas(TaskExperiment):
     def __post_init__(self) -> None:
         for name in ("target", "low"):
             finite_array(f"task_space_atlas: {name}", getattr(self, name), (3,))
-        for name in ("stiffness", "damping", "posture", "amplitude", "ramp", "period", "duration"):
+        for name in ("height", "stiffness", "damping", "posture", "amplitude", "ramp", "period", "duration"):
             positive(f"task_space_atlas: {name}", getattr(self, name))
         for name in ("rates", "noise"):
             deviations(f"task_space_atlas: {name}", getattr(self, name))
@@ -205,7 +206,7 @@ class TaskSpaceAtlas(TaskExperiment):
 
     def _description(self, base: str, noise: float = 0.0) -> RobotDescription:
         simulation = {"position_noise": noise, "velocity_noise": noise}
-        model = {"base": base, "legs": False}
+        model = {"base": base, "legs": False, "height": self.height}
         return robot_of("atlas", self.period, model, targets={"goal": list(self.target)}, simulation=simulation)
 
     def _controlled(
@@ -245,7 +246,7 @@ class TaskSpaceAtlas(TaskExperiment):
 
     def _moving(self, rate: float, known: str) -> TaskMovement:
         description = self._description("moving")
-        start = np.array([HEIGHT if name == "pelvis_z" else 0.0 for name in PELVIS_JOINTS])
+        start = np.array([self.height if name == "pelvis_z" else 0.0 for name in PELVIS_JOINTS])
         controller = self._controlled(
             description,
             "weighted",
