@@ -67,8 +67,8 @@ class TaskSpaceController(Controller):
             `velocity` too, or also, by `others`, their `acceleration`.
         others: positions of the joints that are commanded those; None: they rest.
         brake_after: time without a solution after which it gives up, s.
-        friction: part of the dry friction of the model's joints that is made up for, in the direction in which they
-            are about to move, 0 … 1. Viscous friction is part of the mechanics.
+        friction: part of the dry friction of the model's joints that is made up for, in the direction in which
+            they are about to move, 0 … 1. Viscous friction is part of the mechanics.
 
     Raises:
         UnknownNameError: no such task or base motion.
@@ -98,8 +98,8 @@ class TaskSpaceController(Controller):
         self.sensing = True
         """Whether sensed poses are made use of."""
         self.displaced: dict[str, Array] = {}
-        """By task of a frame, (6,), m and a rotation vector, rad, along the axes of its target: where it shall be from
-        where it is, in place of anything else. May be written at any time."""
+        """By task of a frame, (6,), m and a rotation vector, rad, along the axes of its target: where it shall be,
+        from where it is, in place of anything else. May be written at any time."""
         self._paths, self._follow, self._sense = dict(paths or {}), dict(follow or {}), dict(sense or {})
         self._check_tasks("path", self._paths, (FrameTask, CentreOfMassTask))
         self._check_tasks("followed signal", self._follow, (FrameTask,))

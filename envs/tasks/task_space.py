@@ -23,8 +23,8 @@ class TaskSpace(Action):
 
         ẍ* = stiffness·reach·a − damping·ẋ, slower than `speed`
 
-    for the tool, and below it a posture: the joints where the episode began. Each episode has a controller of its own,
-    with mechanics of the robot's nominal model. At rest a = 0: the tool comes to rest.
+    for the tool, and below it a posture: the joints where the episode began. Each episode has a controller of its
+    own, with mechanics of the robot's nominal model. At rest a = 0: the tool comes to rest.
     """
 
     commanded: Names | None = None
@@ -62,8 +62,8 @@ class TaskSpace(Action):
 
         Raises:
             UnknownNameError: no such end effector.
-            ConfigurationError: a robot that is commanded no torques, or of which no masses are known; gains too high
-                for the period.
+            ConfigurationError: a robot that is commanded no torques, or of which no masses are known; gains too
+                high for the period.
         """
         if kinematics is None:
             raise ConfigurationError(
@@ -77,8 +77,8 @@ class TaskSpace(Action):
             )
         if self.damping * info.period >= 1.0:
             raise ConfigurationError(
-                f"action task_space: a damping of {self.damping:g} 1/s and a period of {info.period:g} s do not go "
-                "together: their product must be below 1."
+                f"action task_space: a damping of {self.damping:g} 1/s and a period of {info.period:g} s do not "
+                "go together: their product must be below 1."
             )
         mechanics, frames = kinematics.mechanics()
         if self.site not in frames:

@@ -231,3 +231,14 @@ def test_joints_that_follow_a_trajectory_are_as_many_as_there_are():
     controller = made(others=MinimumJerk([0.0, 0.0], [0.1, 0.1], 1.0))
     with pytest.raises(ConfigurationError, match=r"2 joint.*has 0"):
         controller.check(describe(ARM).simulated().info)
+
+
+def test_speeds_are_those_that_are_given_else_the_models_if_it_has_any():
+    of = {}
+    for speed in (None, True, False, 2.0, 6 * [3.0]):
+        limits = made(limits={"speed": speed}).stack.limits
+        assert limits is not None
+        of[str(speed)] = limits.speed.max()
+    assert of["None"] == of["True"] == pytest.approx(math.pi, rel=1e-3)
+    assert (of["False"], of["2.0"]) == (math.inf, 2.0)
+    assert of[str(6 * [3.0])] == 3.0
