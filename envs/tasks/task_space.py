@@ -84,13 +84,17 @@ class TaskSpace(Action):
         if self.site not in frames:
             raise unknown_name("site", self.site, frames, "the robot's kinematics")
         axes = [*self.axes, *(AXES[3:] if self.oriented else ())]
-        gains = {"stiffness": self.stiffness, "damping": self.damping}
+        tool = FrameTask(
+            frames[self.site],
+            axes=axes,
+            stiffness=self.stiffness,
+            damping=self.damping,
+            speed=self.speed,
+            turning=self.turning,
+        )
         stack = TaskStack(
             mechanics,
-            {
-                _TOOL: FrameTask(frames[self.site], axes=axes, **gains, speed=self.speed, turning=self.turning),
-                "posture": PostureTask(mechanics=mechanics, stiffness=self.posture),
-            },
+            {_TOOL: tool, "posture": PostureTask(mechanics=mechanics, stiffness=self.posture)},
             actuated=[channel.owner for channel in columns],
             torque=[(channel.low, channel.high) for channel in columns],
         )
