@@ -34,8 +34,8 @@ _BUILT = (
 )
 """Nodes that are not a verb's own."""
 
-_FREE = ("robot.joints", "robot.machine")
-"""Entries of a description that may be of several kinds: `hip: 1`, `hip: {servo: 1}`; it checks them itself."""
+_FREE = ("robot.joints", "robot.machine", "controller.conditioning.settings.load")
+"""Entries that may be of several kinds: `hip: 1`, `hip: {servo: 1}`, a file; who takes them checks them."""
 
 _MOST = 10**9
 _BOUNDS: Mapping[str, tuple[float, float]] = {

@@ -56,6 +56,14 @@ class Controller(ABC):
     """Whether a machine goes back to rest by the way it came, as its tool may be among things."""
 
     @property
+    def clearance(self) -> ArrayLike | None:
+        """After an update, of one that retraces: what to add to its command, (columns,), on the way back.
+
+        With it the tool is clear of what it touches; None: nothing is added.
+        """
+        return None
+
+    @property
     def ended(self) -> Ended | None:
         """After an update: why it has nothing more to do; None: it goes on. `deploy` ends then, `run` does not."""
         return None

@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -10,11 +10,14 @@ import numpy as np
 from pliant.actuators import compile_model
 from pliant.controllers.checks import Array
 from pliant.controllers.task_space import (
+    Balance,
     CentreOfMassTask,
     Constraint,
     Contact,
+    ForceTask,
     FrameTask,
     JointLimits,
+    MeasuredWrench,
     Mechanics,
     MomentumTask,
     OrientationTask,
@@ -27,7 +30,9 @@ from pliant.controllers.task_space import (
     TaskStack,
 )
 from pliant.envs.description import RobotDescription, describe
+from pliant.envs.models.robot_model import tool_load
 from pliant.errors import ConfigurationError, unknown_name
+from pliant.hardware.force_torque.conditioning import WrenchConditioning, WrenchSettings
 
 TASKS: Final[Mapping[str, type[Task]]] = {
     "point": PointTask,
@@ -56,8 +61,10 @@ def task_space(
     tasks: Mapping[str, Mapping[str, Any]],
     constraints: Mapping[str, Mapping[str, Any]] | None = None,
     *,
+    forces: Mapping[str, Mapping[str, Any]] | None = None,
     solver: Any = Recursion,
     limits: Mapping[str, Any] | None = None,
+    balance: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> TaskSpaceController:
     """Return a controller of a robot's tasks.
@@ -69,16 +76,22 @@ def task_space(
             `TaskSpaceController`. Frames are end effectors, sites or bodies.
         constraints: what holds the robot, by name: `{constraint: contact, frame: left_sole, size: [0.13, 0.06]}`;
             which ones there are, `CONSTRAINTS`.
+        forces: that it exerts on its surroundings, by name: `{frame: right_hand, axes: [x], wrench: [50]}`,
+            entries of `ForceTask`; and `measure`, the force-torque sensor that tells the wrench: its name, or
+            `{sensor: wrist, cutoff: 20}` with entries of `WrenchSettings`, whose load is the model's if it is not
+            said.
         solver: makes the solver of a problem, see `TaskStack`.
         limits: of `JointLimits`; `speed: true` is the model's numeric `speed_limits`, null the same if it has one,
             false none. None: no limits.
+        balance: of `Balance`: `{task: com, margin: 0.02}`; None: nothing keeps the balance.
         settings: of `TaskSpaceController`.
 
     Raises:
         UnknownNameError: no such task, constraint, frame, joint or entry.
         ConfigurationError: an entry is missing; no joint of the robot is commanded a torque.
     """
-    for what, entries in (("tasks", tasks), ("constraints", constraints), ("limits", limits)):
+    given_by_name = {"tasks": tasks, "constraints": constraints, "forces": forces, "limits": limits}
+    for what, entries in given_by_name.items():
         if not isinstance(entries, Mapping) and not (entries is None and what != "tasks"):
             raise ConfigurationError(f"task-space control: {what} are {entries!r}; entries by name are needed.")
     if not callable(solver):
@@ -103,6 +116,7 @@ def task_space(
             name: _made(name, entry, CONSTRAINTS, "constraint", model, found)
             for name, entry in (constraints or {}).items()
         },
+        forces={name: _force(name, entry, found) for name, entry in (forces or {}).items()},
         actuated=actuated,
         torque=torque,
         limits=_limits(model, limits, actuated),
@@ -114,7 +128,13 @@ def task_space(
         }
         for what in _OF_CONTROLLER
     }
-    return TaskSpaceController(stack, **given, **settings)
+    measure = {
+        name: _measured(name, entry["measure"], found)
+        for name, entry in (forces or {}).items()
+        if entry.get("measure")
+    }
+    over = None if balance is None else _called(Balance, "balance", balance, stack)
+    return TaskSpaceController(stack, **given, measure=measure, balance=over, **settings)
 
 
 def _made(
@@ -144,6 +164,43 @@ def _made(
         return kind(**given)
     except TypeError as error:
         raise ConfigurationError(f"{what} {name!r}: {error}.") from error
+
+
+def _force(name: str, entry: Any, robot: RobotDescription) -> ForceTask:
+    """A force from its entry."""
+    if not isinstance(entry, Mapping):
+        raise ConfigurationError(
+            f"force {name!r} is {entry!r}; {{frame: right_hand, axes: [x], wrench: [50]}} is one."
+        )
+    given = {key: value for key, value in entry.items() if key != "measure"}
+    for key in ("frame", "relative_to"):
+        if key in given:
+            given[key] = robot.model.end_effectors.get(given[key], given[key])
+    return _called(ForceTask, f"force {name!r}", given)
+
+
+def _measured(name: str, entry: Any, robot: RobotDescription) -> MeasuredWrench:
+    """The sensor of a force."""
+    settings = {"sensor": entry} if isinstance(entry, str) else dict(entry)
+    sensor = settings.pop("sensor", None)
+    known = robot.model.force_torque
+    if sensor not in known:
+        raise unknown_name("force-torque sensor", sensor, known, f"force {name!r}")
+    settings.setdefault("load", tool_load(robot.model, sensor))
+    of_wrench = _called(WrenchSettings, f"force {name!r}: measure", settings)
+    return MeasuredWrench(sensor, known[sensor], WrenchConditioning(of_wrench))
+
+
+def _called(kind: Callable[..., Any], what: str, given: Mapping[str, Any], *first: Any) -> Any:
+    """Something of a kind from its entries, which are checked."""
+    takes = [key for key in list(inspect.signature(kind).parameters)[len(first) :]]
+    for key in given:
+        if key not in takes:
+            raise unknown_name("entry", key, takes, what)
+    try:
+        return kind(*first, **given)
+    except TypeError as error:
+        raise ConfigurationError(f"{what}: {error}.") from error
 
 
 def _parameters(kind: type[Any]) -> list[str]:

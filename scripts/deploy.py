@@ -1,7 +1,6 @@
 """Run what was learned, or a controller, on a machine: simulated, emulated or real."""
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
@@ -10,12 +9,11 @@ from rich.console import Console
 from pliant import command_line
 from pliant.conf.build import build
 from pliant.deployment.controller import prepare_controller
-from pliant.deployment.deployment import Deployment
+from pliant.deployment.deployment import Deployment, recorder_of
 from pliant.deployment.feedforward import FeedForwardDeployment
 from pliant.deployment.machines import machine
 from pliant.deployment.policy import prepare_policy
-from pliant.errors import ConfigurationError, MissingExtraError
-from pliant.hardware.recording import NoRecorder, Recorder
+from pliant.errors import ConfigurationError
 from pliant.hardware.safety import SafeRobot
 from pliant.hardware.stopping import Interrupts, StopKey
 from pliant.training.run_settings import deployed_policy, learned_in, settings
@@ -40,24 +38,13 @@ def prepared(config: DictConfig, robot: SafeRobot, console: Console) -> Deployme
     return (prepare_policy if given == ["policy"] else prepare_controller)(config, robot, console)
 
 
-def recorder_of(deployment: Deployment, path: Path, config: DictConfig, console: Console) -> Recorder:
-    """Return what records a deployment; a simulated one runs without, where the package for it is missing."""
-    try:
-        return Recorder(path, deployment.info, deployment.facts)
-    except MissingExtraError as error:
-        if config.hardware.kind != "simulated":
-            raise
-        console.print(f"not recorded: {error}", soft_wrap=True, markup=False)
-        return NoRecorder()
-
-
 def job(config: DictConfig) -> dict[str, Any]:
     """Deploy, and write `recording.mcap`, `metrics.json` and `report.html` into the run's folder."""
     console, folder = Console(), command_line.run_folder()
     with StopKey(config.run.stop_keys) as stop_key:
         robot = machine(config)
         deployment = prepared(config, SafeRobot(robot, build(config.safety, "safety"), stop_key), console)
-        with recorder_of(deployment, folder / "recording.mcap", config, console) as recorder:
+        with recorder_of(deployment, folder / "recording.mcap", config.hardware.kind, console) as recorder:
             try:
                 deployment.run(recorder, console)
             finally:

@@ -32,11 +32,12 @@ from pliant.controllers.interaction.goals import (
     as_gains,
     as_goals,
 )
+from pliant.controllers.interaction.lifting import LiftOff
 from pliant.controllers.interaction.motion import STILL, CartesianMotion, JointMotion, smooth
 from pliant.controllers.interaction.planning import Arm, Rehearsal, places
 from pliant.controllers.interaction.stability import Contact, LowPass
 from pliant.controllers.interaction.tracking import Tracking
-from pliant.controllers.interaction.wrench import WrenchRamp, WrenchSensing
+from pliant.controllers.interaction.wrench import WrenchRamp, WrenchSensing, check_load
 from pliant.controllers.poses import difference
 from pliant.errors import MismatchError, RobotError, check_bounds
 from pliant.hardware.robot import RobotInfo, State
@@ -128,6 +129,13 @@ class InteractionController(Controller):
     retraces = True
 
     @property
+    def clearance(self) -> Array:
+        """What lifts the tool off what it touches, 8 mm against the force; see `Controller.clearance`."""
+        found = np.zeros(len(self._command))
+        found[self._columns] = self._lift.shift
+        return found
+
+    @property
     def ended(self) -> Ended | None:
         """That the joints rest after a fault, or that all goals of a list are done."""
         if not self._begun:
@@ -139,10 +147,11 @@ class InteractionController(Controller):
         return Ended("all goals are done") if listed and not busy else None
 
     def check(self, info: RobotInfo) -> None:
-        """Raise `MismatchError` if a robot lacks a joint, column or signal, or has another period.
+        """Raise `MismatchError` if a robot lacks a joint, column or signal, has another period or another load.
 
         From then on it is for this robot, whose columns and signals may stand elsewhere.
         """
+        check_load(self._wrench.conditioning, info.name, self.arm.sensor)
         joints, columns, signals = places(self.arm, info)
         if info.period != self._period:
             raise MismatchError(
@@ -166,6 +175,7 @@ class InteractionController(Controller):
         self._tool = Tracking(self.arm, self._period, self._frame, self._first_gains, self._limits, q)
         self._wrench.reset()
         self._asked.reset()
+        self._lift = LiftOff(self.arm.kinematics, self._period)
         self._pending: deque[Goal] = deque()
         self._next, self._list_stopped, self._waiting = 0, False, 0.0
         self.events.clear()
@@ -197,6 +207,8 @@ class InteractionController(Controller):
             self._joint_step()
         else:
             self._law_step()
+        wrench = self._wrench
+        self._lift.take(tool.q, tool.axes @ wrench.value[:3] if wrench.touching else None)
         command = self._command.copy()
         command[self._columns] = tool.q
         return command

@@ -9,6 +9,7 @@ from pliant.controllers.arm_kinematics import ArmKinematics
 from pliant.controllers.checks import Array
 from pliant.controllers.interaction.execution import Conditioning, Watch
 from pliant.controllers.interaction.frames import along, mounted, tool_wrench
+from pliant.errors import MismatchError
 from pliant.hardware.robot import State
 
 QUANTITIES: Final = ("force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z")
@@ -115,6 +116,15 @@ class WrenchSensing:
             return None
         self.taring = False
         return str(tare.reason) if tare.state == "refused" else ""
+
+
+def check_load(conditioning: Conditioning, robot: str, sensor: str) -> None:
+    """Raise `MismatchError` if a conditioning takes off a load that was weighed on another robot or sensor."""
+    load = getattr(getattr(conditioning, "settings", None), "load", None)
+    for what, own in (("robot", robot), ("sensor", sensor)):
+        found = getattr(load, what, "")
+        if found and found != own:
+            raise MismatchError(f"the load was weighed on {what} {found!r}; here it is {own!r}: weigh it anew.")
 
 
 class WrenchRamp:

@@ -1,7 +1,9 @@
 """Task-space control: prioritised tasks of any robot whose joints are commanded torques, by a model of its own."""
 
+from pliant.controllers.task_space.balance import Balance
 from pliant.controllers.task_space.contacts import Constraint, Contact, Prescribed
 from pliant.controllers.task_space.controller import TaskSpaceController
+from pliant.controllers.task_space.forces import ForceTask, MeasuredWrench
 from pliant.controllers.task_space.limits import JointLimits
 from pliant.controllers.task_space.mechanics import Frame, Mechanics
 from pliant.controllers.task_space.operators import Operator, TaskOperators
@@ -19,12 +21,15 @@ from pliant.controllers.task_space.tasks import (
 )
 
 __all__ = [
+    "Balance",
     "CentreOfMassTask",
     "Constraint",
     "Contact",
+    "ForceTask",
     "Frame",
     "FrameTask",
     "JointLimits",
+    "MeasuredWrench",
     "Mechanics",
     "MomentumTask",
     "Operator",

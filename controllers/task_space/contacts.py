@@ -112,6 +112,7 @@ class Contact(Constraint):
 
     def bind(self, mechanics: Mechanics) -> dict[str, Any]:
         """See `Task`."""
+        self._mechanics = mechanics
         model = mechanics.model
         weight = float(model.body_subtreemass[mechanics.root] * np.linalg.norm(model.opt.gravity))
         self._largest = self._bound = (2.0 * weight or 1.0) if self._force is None else self._force
@@ -130,6 +131,8 @@ class Contact(Constraint):
         """See `Constraint`."""
         before, whole = self._bound, self._largest
         if self.active:
+            if before == 0.0:
+                self.hold(self._mechanics)  # where it is put down
             self._bound = whole if self.ramp == 0.0 else min(before + whole * period / self.ramp, whole)
         else:
             if self._was_active:  # from the force that it bears

@@ -11,7 +11,9 @@ from pliant.controllers.checks import Array, finite_array
 from pliant.controllers.controller import Adjustable, Controller, Ended
 from pliant.controllers.paths import Path
 from pliant.controllers.poses import compose, pose
+from pliant.controllers.task_space.balance import Balance
 from pliant.controllers.task_space.contacts import Prescribed
+from pliant.controllers.task_space.forces import MeasuredWrench
 from pliant.controllers.task_space.problem import Status
 from pliant.controllers.task_space.sensing import Sensing
 from pliant.controllers.task_space.stack import TaskStack
@@ -35,6 +37,8 @@ _ALMOST: Final = 1e-2
 """Difference from 1 of a quaternion's length that is rounding."""
 _PATIENCE: Final = 0.5
 """For how long it rests there until that is told, s."""
+_STRETCHED: Final = "no joint moves it that way: stretched out, or singular"
+_ABOVE: Final = "a task above it, or a posture that cannot go on"
 _STATUS: Final = {
     Status.LIMITS_RELAXED: "limits of speed or position cannot be kept",
     Status.CONSTRAINTS_RELAXED: "contacts cannot be kept",
@@ -66,12 +70,14 @@ class TaskSpaceController(Controller):
         base_motion: what is known of joints that something else moves (`Prescribed`): their `pose`, their
             `velocity` too, or also, by `others`, their `acceleration`.
         others: positions of the joints that are commanded those; None: they rest.
-        brake_after: time without a solution after which it gives up, s.
+        balance: keeps the centre of mass over the contacts, and notices a fall; None: nothing does.
+        measure: by force of the stack: the sensor that tells it.
+        brake_after: time without a solution that keeps the constraints after which it gives up, s.
         friction: part of the dry friction of the model's joints that is made up for, in the direction in which
             they are about to move, 0 … 1. Viscous friction is part of the mechanics.
 
     Raises:
-        UnknownNameError: no such task or base motion.
+        UnknownNameError: no such task, force or base motion.
         ConfigurationError: a task that has no such target.
         OutOfBoundsError, ShapeError: numbers that cannot be.
     """
@@ -86,6 +92,8 @@ class TaskSpaceController(Controller):
         sense: Mapping[str, str] | None = None,
         base_motion: str = "velocity",
         others: Trajectory | None = None,
+        balance: Balance | None = None,
+        measure: Mapping[str, MeasuredWrench] | None = None,
         brake_after: float = 0.2,
         friction: float = 0.8,
     ) -> None:
@@ -93,6 +101,7 @@ class TaskSpaceController(Controller):
         if base_motion not in BASE_MOTIONS:
             raise unknown_name("base motion", base_motion, BASE_MOTIONS, "task-space control")
         self.base_motion, self.others = base_motion, others
+        self.balance = balance
         self.events: list[Event] = []
         """What had to give way, and tasks that rest away from their targets."""
         self.sensing = True
@@ -117,6 +126,10 @@ class TaskSpaceController(Controller):
             if len(both) > 1:
                 raise ConfigurationError(f"task {name!r} has {' and '.join(both)}; one of them is needed.")
         self._targets = {name: self._target(name, target) for name, target in (targets or {}).items()}
+        self._measure = dict(measure or {})
+        for name in self._measure:
+            if name not in stack.forces:
+                raise unknown_name("force", name, stack.forces, "a measured wrench of task-space control")
         self._brake_after = check_bounds("task-space control: brake_after", brake_after, 0.0, 10.0, "s")
         share = check_bounds("task-space control: friction", friction, 0.0, 1.0)
         dofs = stack.mechanics.dofs[[stack.mechanics.joints.index(name) for name in stack.actuated]]
@@ -144,7 +157,8 @@ class TaskSpaceController(Controller):
     def check(self, info: RobotInfo) -> None:
         """Raise `MismatchError`, naming all of them, if the robot lacks joints, columns or signals."""
         poses = (*self._follow.values(), *self._sense.values())
-        self._sensed = Sensing(self.stack.mechanics, info, self.stack.actuated, poses)
+        wrenches = [measured.sensor for measured in self._measure.values()]
+        self._sensed = Sensing(self.stack.mechanics, info, self.stack.actuated, poses, wrenches)
         torques = set(self._sensed.columns.tolist())
         others = {
             name: [k for k, c in enumerate(info.command) if c.quantity == name and k not in torques]
@@ -168,6 +182,9 @@ class TaskSpaceController(Controller):
         for name, target in self._targets.items():
             self.stack.tasks[name].target[: len(target)] = target
         self._ended, self._last, self._braked = None, None, 0.0
+        for measured in self._measure.values():
+            measured.conditioning.reset()
+        self._faults, self._clipped = dict.fromkeys(self._measure, ""), False
         self._resting, self._blocked = dict.fromkeys(self.stack.tasks, 0.0), set[str]()
         self._status = Status.SOLVED
         self.events.clear()
@@ -180,7 +197,7 @@ class TaskSpaceController(Controller):
         self._aim(state, t)
         period = info.period if self._last is None else t - self._last
         self._last = t
-        status = stack.solve(period).status
+        status = self._solve(t, period)
         self._note(status, t, period)
         command = info.rest
         command[sensed.columns] = stack.torque + self._made_up()
@@ -195,7 +212,7 @@ class TaskSpaceController(Controller):
         """Return how far each task is from its target: the length of its error, m or rad, of both the larger."""
         found = {}
         for name, task in self.stack.tasks.items():
-            chosen = getattr(task, "axes", range(len(task.error)))
+            chosen = _chosen(task)
             parts = np.array([task.error[k] if k in chosen else 0.0 for k in range(len(task.error))])
             split = parts.reshape(2, 3) if len(parts) == 6 else parts[None]
             found[name] = float(np.linalg.norm(split, axis=1).max())
@@ -226,6 +243,13 @@ class TaskSpaceController(Controller):
             here = task.measure(self.stack.mechanics)
             task.target[:3] = here[:3] + way[:3]
             task.target[3:] = compose(pose((0.0, 0.0, 0.0), way[3:]), here)[3:]
+        for name, measured in self._measure.items():
+            raw = self._sensed.wrench(state, measured.sensor)
+            fault = measured.take(state.time, raw, self.stack.forces[name], self.stack.mechanics)
+            if fault.partition(":")[0] != self._faults[name]:
+                self._faults[name] = fault.partition(":")[0]
+                text = f"is not fed back: {measured.sensor} {fault}" if fault else "is fed back again"
+                self.events.append(Event(t, f"force {name} {text}"))
         for name, group in self._sense.items():
             task = tasks[name]
             assert isinstance(task, FrameTask)
@@ -235,25 +259,50 @@ class TaskSpaceController(Controller):
             for constraint in self._prescribed:
                 constraint.acceleration[:] = change / (t + _STEP - max(t - _STEP, 0.0))
 
+    def _solve(self, t: float, period: float) -> Status:
+        """Solve this instant, the centre of mass over what the robot stands on."""
+        balance = self.balance
+        if balance is None:
+            return self.stack.solve(period).status
+        task = balance.task
+        asked = task.target.copy(), task.velocity.copy(), task.acceleration.copy()
+        aim = balance.aim(asked[0][:2])
+        task.target[:2] = aim.target
+        if aim.moved:
+            task.velocity[:2] = task.acceleration[:2] = 0.0
+        if bool(aim.moved) is not self._clipped:
+            self._clipped = bool(aim.moved)
+            text = (
+                f"stays {aim.moved:.3g} from its target, over the support" if aim.moved else "may go to its target"
+            )
+            self.events.append(Event(t, f"{balance.name} {text}"))
+        status = self.stack.solve(period).status
+        task.target[:], task.velocity[:], task.acceleration[:] = asked
+        outside = balance.outside()
+        if outside > balance.fallen and self._ended is None:
+            self._ended = Ended(f"it falls: its centre of mass is {outside:.3g} m outside its support", fault=True)
+        return status
+
     def _note(self, status: Status, t: float, period: float) -> None:
         """Keep what a user should know of."""
         if status is not self._status:
             self._status = status
             why = _STATUS.get(status)
             self.events.append(Event(t, "everything can be kept again" if why is None else why))
-        self._braked = self._braked + period if status is Status.BRAKING else 0.0
-        if self._braked > self._brake_after:
-            self._ended = Ended(f"{_STATUS[Status.BRAKING]} for {self._brake_after:g} s", fault=True)
+        self._braked = self._braked + period if status >= Status.CONSTRAINTS_RELAXED else 0.0
+        if self._braked > self._brake_after and self._ended is None:
+            self._ended = Ended(f"{_STATUS[status]} for {self._brake_after:g} s", fault=True)
         for name, error in self.errors().items():
             task = self.stack.tasks[name]
-            away = error > _AWAY and float(np.abs(task.rate).max(initial=0.0)) < _AT_REST
+            away = error > _AWAY and float(np.abs(task.rate[_chosen(task)]).max(initial=0.0)) < _AT_REST
             moving = bool(task.velocity.any()) or not task.stiffness.any()
             self._resting[name] = self._resting[name] + period if away and not moving else 0.0
             if self._resting[name] <= _PATIENCE:
                 self._blocked.discard(name)
             elif name not in self._blocked:
                 self._blocked.add(name)
-                because = ", ".join(self.stack.binding()) or "a task above it, or a posture that cannot go on"
+                limits = ", ".join(self.stack.binding()) or _ABOVE
+                because = _STRETCHED if self.stack.blind(name) else limits
                 self.events.append(Event(t, f"{name} rests {error:.3g} from its target: {because}"))
 
     def _target(self, name: str, target: ArrayLike) -> Array:
@@ -294,3 +343,8 @@ def _check_path(name: str, path: object) -> None:
         shape = np.shape(getattr(path, what)(0.0))
         if shape != (3,):
             raise ShapeError(f"path of task {name!r} has {shape[-1] if shape else 1} coordinates; 3 are needed.")
+
+
+def _chosen(task: Task) -> list[int]:
+    """Which of the numbers of its error are the task's."""
+    return list(getattr(task, "axes", range(len(task.error))))

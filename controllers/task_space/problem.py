@@ -34,7 +34,8 @@ class Problem:
         self.inertia = np.eye(nv)
         """M, (nv, nv)."""
         self.bias = np.zeros(nv)
-        """h, (nv,): Coriolis, gravity, friction, less what the drives add by themselves, N·m or N."""
+        """h, (nv,), N·m or N: Coriolis, gravity, friction, less what the drives add by themselves, and what it
+        takes to exert the forces that are wanted."""
         self.constraint = np.zeros((constraints, nv))
         """J, (constraints, nv)."""
         self.constraint_wanted = np.zeros(constraints)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pliant.controllers.checks import Array
 from pliant.controllers.task_space.mechanics import Mechanics
 from pliant.errors import MismatchError, OutOfBoundsError
+from pliant.hardware.force_torque.wrench import QUANTITIES
 from pliant.hardware.robot import RobotInfo, State
 
 _POSE: Final = (*(f"position_{axis}" for axis in "xyz"), *(f"orientation_{axis}" for axis in "wxyz"))
@@ -26,16 +27,23 @@ class Sensing:
         info: of the robot.
         actuated: joints that are commanded a torque.
         poses: groups of signals that tell a pose each, such as `tip`.
+        wrenches: groups of signals that tell a wrench each, such as `wrist`.
 
     Raises:
         MismatchError: the robot lacks joints, columns or signals, all named.
     """
 
     def __init__(
-        self, mechanics: Mechanics, info: RobotInfo, actuated: Sequence[str], poses: Sequence[str]
+        self,
+        mechanics: Mechanics,
+        info: RobotInfo,
+        actuated: Sequence[str],
+        poses: Sequence[str],
+        wrenches: Sequence[str] = (),
     ) -> None:
         columns = [f"{name}/torque" for name in actuated]
         groups = {group: [f"{group}/{quantity}" for quantity in _POSE] for group in dict.fromkeys(poses)}
+        groups |= {group: [f"{group}/{quantity}" for quantity in QUANTITIES] for group in wrenches}
         base = [f"{BASE}/{quantity}" for quantity in (*_POSE, *_TWIST)] if mechanics.base is not None else []
         sensors = [channel.name for channel in info.sensors]
         missing = [f"joint {name!r}" for name in mechanics.joints if name not in info.joints]
@@ -54,7 +62,7 @@ class Sensing:
         self._mechanics = mechanics
         self._joints = np.array([info.joints.index(name) for name in mechanics.joints], dtype=np.int64)
         self._base = np.array([sensors.index(name) for name in base], dtype=np.int64)
-        self._poses: Mapping[str, NDArray[np.int64]] = {
+        self._groups: Mapping[str, NDArray[np.int64]] = {
             group: np.array([sensors.index(name) for name in names]) for group, names in groups.items()
         }
 
@@ -85,9 +93,14 @@ class Sensing:
 
     def pose(self, state: State, group: str) -> Array:
         """Return a pose that is read, (7,): position, m, and quaternion; NaN where it is not."""
-        found: Array = state.sensors[self._poses[group]].copy()
+        found: Array = state.sensors[self._groups[group]].copy()
         length = math.sqrt(float(found[3:] @ found[3:]))
         found[3:] = found[3:] / length if length > 1e-9 else math.nan
+        return found
+
+    def wrench(self, state: State, group: str) -> Array:
+        """Return a wrench that is read, (6,), N and N·m, raw; NaN where it is not."""
+        found: Array = state.sensors[self._groups[group]]
         return found
 
     def _unread(self, state: State) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array
 from pliant.controllers.task_space.contacts import Constraint, Prescribed
+from pliant.controllers.task_space.forces import ForceTask
 from pliant.controllers.task_space.limits import JointLimits
 from pliant.controllers.task_space.mechanics import Mechanics
 from pliant.controllers.task_space.problem import Problem, Solution, Solver
@@ -17,6 +18,9 @@ from pliant.controllers.task_space.recursion import Recursion
 from pliant.controllers.task_space.rows import Packed, fill_rows, rows_record
 from pliant.controllers.task_space.tasks import PostureTask, Task
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, unknown_name
+
+_BLIND: Final = 0.06
+"""By how much a joint moves a task that it hardly moves, m or rad for 1 rad: as `singular` of `Recursion`."""
 
 
 class TaskStack:
@@ -29,6 +33,7 @@ class TaskStack:
         mechanics: of the robot.
         tasks: by name.
         constraints: what holds the robot, by name.
+        forces: that the robot exerts on its surroundings, by name.
         actuated: joints that are commanded a torque; None: all that are read.
         torque: smallest and largest of each of them, (drives, 2), N·m or N; None: none.
         limits: of the joints' motion; None: none.
@@ -46,6 +51,7 @@ class TaskStack:
         tasks: Mapping[str, Task],
         constraints: Mapping[str, Constraint | Prescribed] | None = None,
         *,
+        forces: Mapping[str, ForceTask] | None = None,
         actuated: Sequence[str] | None = None,
         torque: ArrayLike | None = None,
         limits: JointLimits | None = None,
@@ -57,7 +63,8 @@ class TaskStack:
         self.tasks = dict(sorted(tasks.items(), key=lambda item: item[1].level))
         """By name, in the order of their levels."""
         self.constraints = dict(constraints or {})
-        everything = [*self.tasks.values(), *self.constraints.values()]
+        self.forces = dict(forces or {})
+        everything = [*self.tasks.values(), *self.constraints.values(), *self.forces.values()]
         if len({id(task) for task in everything}) < len(everything):
             raise ConfigurationError("a stack of tasks has the same object twice.")
         self.actuated = mechanics.joints if actuated is None else tuple(actuated)
@@ -74,7 +81,11 @@ class TaskStack:
         starts = [rows[k] for k in range(len(levels)) if k == 0 or levels[k] != levels[k - 1]]
         cones = [constraint.cone_rows for constraint in self.constraints.values()]
         self.problem = Problem(dofs[order], mechanics.nv, self._held.first[-1], sum(cones), (*starts, rows[-1]))
-        self.problem.inertia, self.problem.bias = mechanics.inertia, mechanics.bias
+        self.problem.inertia = mechanics.inertia
+        if not self.forces:
+            self.problem.bias = mechanics.bias
+        for force in self.forces.values():
+            force.bind(mechanics)
         self.problem.braking = mechanics.braking
         last = list(self.tasks.values())[-1]
         if isinstance(last, PostureTask) and rows[-1] - starts[-1] == last.rows:
@@ -98,14 +109,14 @@ class TaskStack:
     def __reduce__(self) -> tuple[Any, ...]:
         """Made anew of copies of its parts: compiled code finds their arrays by their places."""
         actuated, torque, solver = self._made_of
-        parts = self.mechanics, self.tasks, self.constraints, actuated, torque, self.limits, solver
+        parts = self.mechanics, self.tasks, self.constraints, self.forces, actuated, torque, self.limits, solver
         return _made, (type(self), *parts)
 
     def solve(self, period: float = 0.0) -> Solution:
         """Return the solution at the mechanics' last instant; it lives until the next one.
 
         Args:
-            period: time since the last one, s, in which contacts come and go.
+            period: time since the last one, s, in which contacts and forces come and go.
 
         The torques are in the order of `problem.actuated`; `torque` gives them in the order of `actuated`.
         """
@@ -114,6 +125,11 @@ class TaskStack:
             first, end = self._held.first[k], self._held.first[k + 1]
             if constraint.advance(period, self.solution.force[first:end]):
                 self._write_cone(k)
+        if self.forces:
+            problem.bias[:] = mechanics.bias
+            for exerted in self.forces.values():
+                exerted.advance(period)
+                exerted.add(mechanics, problem.bias)
         fill = self._fill
         fill(mechanics.record, self._packed.table, self._rows)
         if self.constraints:
@@ -175,10 +191,28 @@ class TaskStack:
                 found.append(f"force of {name}")
         return found
 
+    def blind(self, name: str) -> bool:
+        """Return whether the joints hardly move a task along its error, |Gᵀ·e| < 0.06 |e|, at the last instant.
+
+        Raises:
+            UnknownNameError: there is no such task.
+        """
+        if name not in self.tasks:
+            raise unknown_name("task", name, self.tasks, "the stack")
+        k, task = list(self.tasks).index(name), self.tasks[name]
+        rows = self.problem.jacobian[self._packed.first[k] : self._packed.first[k + 1]]
+        error = task.error[list(getattr(task, "axes", range(len(task.error))))]
+        return bool(np.linalg.norm(rows.T @ error) < _BLIND * np.linalg.norm(error))
+
     def hold(self) -> None:
-        """Take where every task is at the mechanics' last instant as its target, at rest; likewise constraints."""
+        """Take where every task is at the mechanics' last instant as its target, at rest; likewise constraints.
+
+        Forces begin at 0.
+        """
         for task in (*self.tasks.values(), *self.constraints.values()):
             task.hold(self.mechanics)
+        for force in self.forces.values():
+            force.reset()
 
     def _what_of(self, joint: str, side: int) -> str:
         limits, i = self.limits, self.mechanics.joints.index(joint)
@@ -203,12 +237,22 @@ def _made(
     mechanics: Mechanics,
     tasks: Mapping[str, Task],
     constraints: Mapping[str, Constraint | Prescribed],
+    forces: Mapping[str, ForceTask],
     actuated: Sequence[str],
     torque: Array | None,
     limits: JointLimits | None,
     solver: Callable[[Problem], Solver],
 ) -> TaskStack:
-    return kind(mechanics, tasks, constraints, actuated=actuated, torque=torque, limits=limits, solver=solver)
+    return kind(
+        mechanics,
+        tasks,
+        constraints,
+        forces=forces,
+        actuated=actuated,
+        torque=torque,
+        limits=limits,
+        solver=solver,
+    )
 
 
 def _bounds(torque: ArrayLike, count: int) -> tuple[Array, Array]:

@@ -66,9 +66,9 @@ class Task(ABC):
         self.kind, self.rows = kind, rows
         self.level = _whole(f"{name}: level", level)
         self.weight = check_bounds(f"{name}: weight", weight, 1e-9, 1e9)
-        self.stiffness = _each(f"{name}: stiffness", stiffness, axes)
+        self.stiffness = gains(f"{name}: stiffness", stiffness, axes)
         own = 2.0 * np.sqrt(self.stiffness) if damping is None else damping
-        self.damping = _each(f"{name}: damping", own, axes)
+        self.damping = gains(f"{name}: damping", own, axes)
         self.largest = np.array([_speed(f"{name}: speed", s) for s in speed])
         self.target = np.zeros(size)
         self.velocity, self.acceleration = np.zeros(axes), np.zeros(axes)
@@ -310,8 +310,8 @@ def _pose(frame: Frame) -> Array:
     return np.array([*frame.position, *frame.orientation])
 
 
-def _each(what: str, value: ArrayLike, count: int) -> Array:
-    """Numbers from 0 on, one for each of `count`; a gain that is given once holds for all."""
+def gains(what: str, value: ArrayLike, count: int) -> Array:
+    """Return numbers from 0 on, one for each of `count`; a gain that is given once holds for all."""
     array = number_array(what, value)
     each = np.full(count, float(array)) if array.ndim == 0 else finite_array(what, array, (count,)).copy()
     for number in each:

@@ -262,7 +262,8 @@ def _check_springs(model: mujoco.MjModel, factor: float) -> None:
         if step >= longest:
             raise StabilityError(
                 f"a factor of {factor:g} makes the spring of joint {model.joint(joint).name!r} too quick: it "
-                f"needs a time step below {longest:.3g} s, the model's is {step:g} s. Draw less, or give it more mass."
+                f"needs a time step below {longest:.3g} s, the model's is {step:g} s. Draw less, or give it more "
+                "mass."
             )
 
 

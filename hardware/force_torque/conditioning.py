@@ -6,6 +6,7 @@ No clock and no I/O: time, reading and orientation come in, the contact wrench a
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from pliant.errors import (
 )
 from pliant.hardware.force_torque import kernel
 from pliant.hardware.force_torque.tare import Tare, TareSettings, TareTaking
+from pliant.hardware.force_torque.tool_load import read_load
 from pliant.hardware.force_torque.wrench import GRAVITY, QUANTITIES, UNITS, ToolLoad
 from pliant.hardware.robot import Array
 
@@ -31,8 +33,9 @@ _TURN = slice(6, 15)
 class WrenchSettings:
     """How a wrench is conditioned. Pairs are of forces, N, and torques, N·m."""
 
-    load: ToolLoad | Mapping[str, Any] = field(default_factory=ToolLoad)
-    """What hangs on the sensor: `{mass: 1.2, com: [0, 0, 0.05]}`, kg and m in the sensor's axes."""
+    load: ToolLoad | Mapping[str, Any] | str | Path = field(default_factory=ToolLoad)
+    """What hangs on the sensor: `{mass: 1.2, com: [0, 0, 0.05]}`, kg and m in the sensor's axes; or a file of
+    `pliant weigh`."""
     bias: Sequence[float] = (0.0,) * 6
     """What the sensor reads without any load, N and N·m."""
     range: Sequence[float] | None = None
@@ -58,7 +61,8 @@ class WrenchSettings:
         def keep(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
-        keep("load", ToolLoad.of(self.load))
+        load = read_load(self.load) if isinstance(self.load, str | Path) else ToolLoad.of(self.load)
+        keep("load", load)
         keep("bias", check_numbers("bias of the sensor", self.bias, 6, -1e6, 1e6))
         if self.range is not None:
             keep("range", check_numbers("range of the sensor", self.range, 6, 1e-6, 1e6))

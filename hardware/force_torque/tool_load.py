@@ -9,18 +9,29 @@ of torques. The bias of the force can be told from the weight only if the direct
 poses, the bias of the torque only if it does so in two directions.
 """
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_numbers
+from pliant.errors import (
+    ConfigurationError,
+    FileFormatError,
+    OutOfBoundsError,
+    PliantError,
+    ShapeError,
+    check_numbers,
+)
+from pliant.files import PathLike, check_json, existing_file, plain, read_bytes, write_json
 from pliant.hardware.force_torque.wrench import GRAVITY, ToolLoad
 from pliant.hardware.robot import Array
 
+_KIND: Final = "tool load"
 SMALLEST_SPREAD: Final = 0.1
 """Root-mean-square spread of gravity's directions below which nothing is told, 1: poses 12° or so apart."""
 
@@ -48,6 +59,57 @@ class IdentifiedLoad:
     """Standard deviation of single forces, N, and torques, N·m, by the residuals."""
     spread: tuple[float, float]
     """How far the directions of gravity spread, along the direction in which they do most, and across it; 1."""
+
+    def summary(self) -> dict[str, Any]:
+        """Return it as plain data, in kg, m, N and N·m."""
+        return {
+            "mass": self.load.mass,
+            "mass_deviation": self.mass_deviation,
+            "com": list(self.load.com),
+            "com_deviation": [d if math.isfinite(d) else None for d in self.com_deviation.tolist()],
+            "bias": self.bias.tolist(),
+            "bias_deviation": self.bias_deviation.tolist(),
+            "residuals": self.residuals.tolist(),
+        }
+
+    def save(self, path: PathLike, robot: str, sensor: str) -> Path:
+        """Write it, as `.json`; see `read_load`.
+
+        Args:
+            path: the file.
+            robot: on whose sensor it hangs.
+            sensor: the name of that.
+
+        Raises:
+            OutputError: that cannot be done.
+        """
+        said = {"kind": _KIND, "robot": robot, "sensor": sensor, "units": "kg, m, N, N·m"}
+        return write_json(path, {**said, **plain(self.summary())}, checksum=True)
+
+
+def read_load(path: PathLike) -> ToolLoad:
+    """Return the load of a file of `IdentifiedLoad.save`, with the names of its robot and sensor.
+
+    Raises:
+        MissingFileError: there is no such file.
+        FileFormatError: it is damaged, or none.
+    """
+    what = f"tool load {path}"
+    content = read_bytes(existing_file(path, "tool load"), what)
+    try:
+        data = json.loads(content)
+    except (UnicodeDecodeError, ValueError) as error:
+        raise FileFormatError(f"{what} is no JSON: {error}.") from error
+    check_json(data, what)
+    if not isinstance(data, dict) or data.get("kind") != _KIND:
+        raise FileFormatError(f"{what} is none: `pliant weigh` writes one.")
+    robot, sensor = data.get("robot"), data.get("sensor")
+    if not isinstance(robot, str) or not isinstance(sensor, str):
+        raise FileFormatError(f"{what} does not say of which robot and sensor.")
+    try:
+        return ToolLoad(data["mass"], data["com"], robot, sensor)
+    except (KeyError, TypeError, PliantError) as error:
+        raise FileFormatError(f"{what}: {error}") from error
 
 
 def identify_load(

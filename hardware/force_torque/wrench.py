@@ -74,6 +74,10 @@ class ToolLoad:
     """kg"""
     com: Sequence[float] = (0.0, 0.0, 0.0)
     """Centre of mass in the sensor's axes, from its origin, m."""
+    robot: str = ""
+    """Of a load that was weighed: on which robot; empty: any."""
+    sensor: str = ""
+    """Likewise the sensor's name."""
 
     def __post_init__(self) -> None:
         check_bounds("load of the sensor: mass", self.mass, 0.0, 1000.0, "kg")

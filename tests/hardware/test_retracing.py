@@ -94,3 +94,35 @@ def test_an_exception_in_motion_leads_back_the_same_way(arm):
     braking = np.linalg.norm(home - home[0], axis=1).argmin()
     assert off_the_corner(home[braking:]).max() < 5e-3
     np.testing.assert_array_equal(home[-1], [0.0, 0.0])
+
+
+def shifted(rows, by):
+    trail = Trail()
+    for row in rows:
+        trail.add(row)
+        trail.shift(by)
+    return np.array([motion.value for motion in trail.back(LIMITS, PERIOD)])
+
+
+def test_it_gets_clear_straight_before_it_goes_back_beside_its_way():
+    rows = np.column_stack([np.linspace(0.0, 0.4, 101), np.zeros(101)])
+    way = shifted(rows, [0.0, 0.1])
+    off = way[:, 1]
+    clearing = np.flatnonzero(off >= 0.1 - 1e-12)[0]
+    np.testing.assert_allclose(way[: clearing + 1, 0], 0.4, atol=1e-12)
+    assert (np.diff(off[: clearing + 1]) > 0.0).all()
+    np.testing.assert_allclose(off[clearing:], 0.1, atol=1e-12)
+    np.testing.assert_allclose(way[-1], [0.0, 0.1], atol=1e-12)
+    speed = np.diff([rows[-1], *way], axis=0) / PERIOD
+    assert np.abs(speed).max() <= 0.5 + 1e-9
+    assert np.abs(np.diff([np.zeros(2), *speed[:clearing]], axis=0)).max() / PERIOD <= 20.0
+
+
+def test_what_is_beside_the_way_stays_within_the_range():
+    rows = np.column_stack([np.linspace(0.0, 0.4, 101), np.full(101, 0.95)])
+    assert shifted(rows, [0.0, 0.2])[:, 1].max() == 1.0
+
+
+def test_no_shift_is_the_way_itself():
+    rows = around_a_corner()
+    np.testing.assert_array_equal(shifted(rows, [0.0, 0.0]), back(rows))

@@ -101,6 +101,8 @@ def test_keys_choose_and_move_sliders_and_text_shows_them():
     controls.press("UpArrow")
     controls.press("LeftArrow")
     assert controls.slider_lines()[1] == "2.2\noff"
+    controls.press("S")
+    assert controls.listed
     for key in ("UpArrow", "LeftArrow"):
         Controls().press(key)  # nothing to choose or to move
 

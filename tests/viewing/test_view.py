@@ -1,5 +1,6 @@
 import importlib.util
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -248,7 +249,7 @@ def test_what_is_shown_is_the_motion_of_its_experiment_and_begins_again_after_it
 
 def commands_of_the_page():
     page = (Path(__file__).parents[2] / "docs" / "view.md").read_text()
-    lines = [line.split("  ")[0].split() for line in page.splitlines() if line.startswith("pliant view ")]
+    lines = [shlex.split(line.split("  ")[0]) for line in page.splitlines() if line.startswith("pliant view ")]
     return [line[2:] for line in lines if not {"runs/ilc/DATE", "./arm.yaml"} & set(line)]
 
 

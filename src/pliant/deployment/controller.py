@@ -86,6 +86,12 @@ class NamedController(Controller):
             self.name, self.ends = controller.name, controller.ends
 
     @property
+    def clearance(self) -> ArrayLike | None:
+        """As the controller's."""
+        with _explained(self.name, "failed in clearance"):
+            return self.controller.clearance
+
+    @property
     def ended(self) -> Ended | None:
         """As the controller's."""
         with _explained(self.name, "failed in ended"):
@@ -280,6 +286,8 @@ class ControllerRun:
             self.robot.trail = Trail()
         for period in periods(self._seen, self._controller, math.inf if self.duration is None else self.duration):
             begin = period.state.time if begin is None else begin
+            if self.robot.trail is not None and (clearance := self._controller.clearance) is not None:
+                self.robot.trail.shift(clearance)
             reference = self._reference(period.state.time - begin)
             self.trace.see(period.state, reference)
             self.trace.asked.append(period.asked)

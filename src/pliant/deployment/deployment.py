@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
 from pliant.controllers import Observer, Rows, run
-from pliant.errors import ConfigurationError, PliantError
+from pliant.errors import ConfigurationError, MissingExtraError, PliantError
 from pliant.hardware.dynamixel.robot import DynamixelRobot
-from pliant.hardware.recording import Recorder, Timing
+from pliant.hardware.recording import NoRecorder, Recorder, Timing
 from pliant.hardware.robot import Array, State
 from pliant.hardware.safety import SafeRobot
 from pliant.hardware.ur.robot import URRobot
@@ -68,6 +68,17 @@ class Deployment(ABC):
             if self.reason == "completed" and not self.complete:
                 self.reason = "interrupted"
             recorder.event("info" if self.reason == "completed" else "warning", self.reason)
+
+
+def recorder_of(deployment: Deployment, path: Path, kind: str, console: Console) -> Recorder:
+    """Return what records a deployment on a kind of hardware; a simulated one runs without the package for it."""
+    try:
+        return Recorder(path, deployment.info, deployment.facts)
+    except MissingExtraError as error:
+        if kind != "simulated":
+            raise
+        console.print(f"not recorded: {error}", soft_wrap=True, markup=False)
+        return NoRecorder()
 
 
 def check_measured(robot: SafeRobot, state: State | None = None) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 KEYS = {"Space": "pause and go on", "Backspace": "begin again", "Enter": "show or hide the gauges"}
 """What a user can press in a window or a browser, and what it does."""
+LIST_KEY = {"S": "show or hide the sliders"}
+"""Likewise on a page."""
 SLIDER_KEYS = {
     "UpArrow": "choose the slider before",
     "DownArrow": "choose the next slider",
@@ -52,11 +54,13 @@ class Controls:
     """Whether the motion is to begin again."""
     sliders: Sequence[Slider] = ()
     """What can be changed meanwhile."""
+    listed: bool = False
+    """Whether a page shows them."""
     chosen: int = 0
     """Which of them keys move."""
 
     def press(self, key: str) -> None:
-        """Do what a key of `KEYS` or `SLIDER_KEYS` does; others do nothing."""
+        """Do what a key of `KEYS`, `LIST_KEY` or `SLIDER_KEYS` does; others do nothing."""
         match key:
             case "Space":
                 self.paused = not self.paused
@@ -64,6 +68,8 @@ class Controls:
                 self.again = True
             case "Enter":
                 self.gauges = not self.gauges
+            case "S":
+                self.listed = not self.listed
             case "UpArrow" | "DownArrow" if self.sliders:
                 self.chosen = (self.chosen + (1 if key == "DownArrow" else -1)) % len(self.sliders)
             case "LeftArrow" | "RightArrow" if self.sliders:

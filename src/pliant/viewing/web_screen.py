@@ -17,14 +17,14 @@ from pliant.actuators import JointOnModel
 from pliant.envs.rendering import RenderingError, as_geoms
 from pliant.envs.simulation import SimulatedRobot
 from pliant.viewing.overlay import Overlay
-from pliant.viewing.screens import KEYS, Controls, free_camera
+from pliant.viewing.screens import KEYS, LIST_KEY, Controls, free_camera
 from pliant.viewing.sliders import Slider
 
 LOOPBACK = "127.0.0.1"
 _FIRST, _COUNT = 8080, 20
 """Ports to choose from where none is asked for."""
-_PAGE, _SLIDER = 320.0, 110.0
-"""Widths of the list of sliders and of one of them, pixels."""
+_SLIDERS, _SLIDER = (60.0, 20.0, 330.0, 260.0), 110.0
+"""Place and size of the list of sliders, and width of one of them, pixels."""
 
 
 class _LoopbackViewer(web_viewer.WebViewer):  # type: ignore[misc]
@@ -82,19 +82,31 @@ class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
         )
         viewer_utils.apply_perturb(self.viewer, self.viewer.model, self.viewer.data)
         if not imgui.GetIO().WantCaptureKeyboard:
-            for key in KEYS:
+            for key in self._keys():
                 if imgui.IsKeyPressed(getattr(imgui.Key, key), False):
                     self._controls.press(key)
 
     @messages.handler  # type: ignore[untyped-decorator]
     def on_gui(self, event: messages.BuildGuiEvent) -> None:
         """Say what the keys do, and show the sliders."""
-        imgui.SetNextWindowSize(imgui.Vec2(_PAGE if self._controls.sliders else 0.0, 0.0), imgui.Cond.FirstUseEver)
         if imgui.Begin("Pliant"):
-            for key, meaning in KEYS.items():
+            for key, meaning in self._keys().items():
                 imgui.TextUnformatted(f"{key}: {meaning}")
             if self._controls.paused:
                 imgui.TextUnformatted("paused")
+        imgui.End()
+        if self._controls.sliders and self._controls.listed:
+            self._show_sliders()
+
+    def _keys(self) -> dict[str, str]:
+        """What can be pressed."""
+        return {**KEYS, **(LIST_KEY if self._controls.sliders else {})}
+
+    def _show_sliders(self) -> None:
+        """Show the sliders in a window of their own."""
+        imgui.SetNextWindowPos(imgui.Vec2(*_SLIDERS[:2]), imgui.Cond.FirstUseEver)
+        imgui.SetNextWindowSize(imgui.Vec2(*_SLIDERS[2:]), imgui.Cond.FirstUseEver)
+        if imgui.Begin("Sliders"):
             for slider in self._controls.sliders:
                 _show(slider)
         imgui.End()
