@@ -46,6 +46,7 @@ CONSTRAINTS: Final = {"weld": Constraint, "contact": Contact, "prescribed": Pres
 _OF_CONTROLLER: Final = ("target", "path", "follow", "sense")
 """Entries of a task that are the controller's."""
 _TORQUE: Final = "torque"
+_SPEEDS: Final = "speed_limits"
 
 
 def mechanics(robot: Any) -> Mechanics:
@@ -75,11 +76,13 @@ def task_space(
             `TaskSpaceController`. Frames are end effectors, sites or bodies.
         constraints: what holds the robot, by name: `{constraint: contact, frame: left_sole, size: [0.13, 0.06]}`;
             which ones there are, `CONSTRAINTS`.
-        forces: that it exerts on its surroundings, by name: `{frame: right_hand, axes: [x], wrench: [50]}`, entries
-            of `ForceTask`; and `measure`, the force-torque sensor that tells the wrench: its name, or `{sensor:
-            wrist, cutoff: 20}` with entries of `WrenchSettings`, whose load is the model's if it is not said.
+        forces: that it exerts on its surroundings, by name: `{frame: right_hand, axes: [x], wrench: [50]}`,
+            entries of `ForceTask`; and `measure`, the force-torque sensor that tells the wrench: its name, or
+            `{sensor: wrist, cutoff: 20}` with entries of `WrenchSettings`, whose load is the model's if it is not
+            said.
         solver: makes the solver of a problem, see `TaskStack`.
-        limits: of `JointLimits`; `speed: true` stands for the model's numeric `speed_limits`. None: no limits.
+        limits: of `JointLimits`; `speed: true` is the model's numeric `speed_limits`, null the same if it has one,
+            false none. None: no limits.
         balance: of `Balance`: `{task: com, margin: 0.02}`; None: nothing keeps the balance.
         settings: of `TaskSpaceController`.
 
@@ -87,11 +90,14 @@ def task_space(
         UnknownNameError: no such task, constraint, frame, joint or entry.
         ConfigurationError: an entry is missing; no joint of the robot is commanded a torque.
     """
-    for what, entries in (("tasks", tasks), ("constraints", constraints), ("limits", limits)):
+    given_by_name = {"tasks": tasks, "constraints": constraints, "forces": forces, "limits": limits}
+    for what, entries in given_by_name.items():
         if not isinstance(entries, Mapping) and not (entries is None and what != "tasks"):
             raise ConfigurationError(f"task-space control: {what} are {entries!r}; entries by name are needed.")
     if not callable(solver):
-        raise ConfigurationError(f"task-space control: solver is {solver!r}; what makes one, such as Recursion, is needed.")
+        raise ConfigurationError(
+            f"task-space control: solver is {solver!r}; what makes one, such as Recursion, is needed."
+        )
     found = describe(robot)
     model = mechanics(found)
     info = found.simulated().info
@@ -218,21 +224,27 @@ def _limits(model: Mechanics, given: Mapping[str, Any] | None, actuated: Sequenc
     for name in settings:
         if name not in known:
             raise unknown_name("entry", name, known, "limits of task-space control")
-    if settings.get("speed") is True:
+    speed = settings.get("speed")
+    if speed is True or (speed is None and _has_speeds(model, actuated)):
         settings["speed"] = _speeds(model, actuated)
-    elif settings.get("speed") is False:
+    elif speed is False:
         settings["speed"] = None
     return JointLimits(model, **settings)
 
 
 def _speeds(model: Mechanics, actuated: Sequence[str]) -> Array:
     """Of all joints, (joints,): of those that are driven by the model's numeric, of others infinite."""
-    names = [model.model.numeric(k).name for k in range(model.model.nnumeric)]
-    if "speed_limits" not in names or len(model.model.numeric("speed_limits").data) != len(actuated):
+    if not _has_speeds(model, actuated):
         raise ConfigurationError(
             f"the model does not say how fast its {len(actuated)} driven joints may be: give limits.speed, or the "
             "model a numeric 'speed_limits'."
         )
     found = np.full(len(model.joints), math.inf)
-    found[[model.joints.index(name) for name in actuated]] = model.model.numeric("speed_limits").data
+    found[[model.joints.index(name) for name in actuated]] = model.model.numeric(_SPEEDS).data
     return found
+
+
+def _has_speeds(model: Mechanics, actuated: Sequence[str]) -> bool:
+    """Whether the model says how fast its driven joints may be."""
+    names = [model.model.numeric(k).name for k in range(model.model.nnumeric)]
+    return _SPEEDS in names and len(model.model.numeric(_SPEEDS).data) == len(actuated)

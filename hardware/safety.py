@@ -126,8 +126,7 @@ class SafeRobot(Robot):
     - `walk_to` goes anywhere at walking speed.
     - From outside its range a joint comes back in at walking speed.
     - A robot that is commanded torques or forces does not walk: slowly changed, they would move it just the same.
-      It begins where it stands; `walk_to` and every end brake it by `stop` and leave it to the machine, which holds
-      it.
+      It begins where it stands; `walk_to` and every end brake it by `stop` and leave it to the machine.
     - **Trip.** Reads that go on failing or whose `State.time` stands still, a machine that refuses a command, a
       joint beyond its limits, periods that go on being late, the stop key: the joints are held for `hold_time`,
       then the robot is closed (torque off, in the robot's own order), and `RobotError` says why. Nothing moves

@@ -93,7 +93,7 @@ def check(verb, arguments):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with the robots of one's own that the pages name."""
-    pages = "docs/own-robot.md", "docs/interaction.md"
+    pages = "docs/own-robot.md", "docs/interaction.md", "docs/task-space.md"
     texts = [text for page in pages for kind in ("yaml", "xml") for text in blocks(page, kind)]
     for text in texts:
         if named := re.match(r"(?:#|<!--) (\w+\.\w+)", text):

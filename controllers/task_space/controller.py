@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from pliant.controllers.checks import Array, finite_array
 from pliant.controllers.controller import Adjustable, Controller, Ended
 from pliant.controllers.paths import Path
+from pliant.controllers.poses import compose, pose
 from pliant.controllers.task_space.balance import Balance
 from pliant.controllers.task_space.contacts import Prescribed
 from pliant.controllers.task_space.forces import MeasuredWrench
@@ -105,6 +106,9 @@ class TaskSpaceController(Controller):
         """What had to give way, and tasks that rest away from their targets."""
         self.sensing = True
         """Whether sensed poses are made use of."""
+        self.displaced: dict[str, Array] = {}
+        """By task of a frame, (6,), m and a rotation vector, rad, along the axes of its target: where it shall be,
+        from where it is, in place of anything else. May be written at any time."""
         self._paths, self._follow, self._sense = dict(paths or {}), dict(follow or {}), dict(sense or {})
         self._check_tasks("path", self._paths, (FrameTask, CentreOfMassTask))
         self._check_tasks("followed signal", self._follow, (FrameTask,))
@@ -236,6 +240,11 @@ class TaskSpaceController(Controller):
             target = self._sensed.pose(state, group)
             if math.isfinite(target.sum()):
                 tasks[name].target[:] = target
+        for name, way in self.displaced.items():
+            task = tasks[name]
+            here = task.measure(self.stack.mechanics)
+            task.target[:3] = here[:3] + way[:3]
+            task.target[3:] = compose(pose((0.0, 0.0, 0.0), way[3:]), here)[3:]
         for name, measured in self._measure.items():
             raw = self._sensed.wrench(state, measured.sensor)
             fault = measured.take(state.time, raw, self.stack.forces[name], self.stack.mechanics)

@@ -5,7 +5,7 @@ A controller's model is its own: nothing of a simulation is read.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import mujoco
 import numpy as np
@@ -115,6 +115,21 @@ class Mechanics:
         """What compiled functions find all of it by."""
         self._refresh = compiled(refresh_mechanics)
         self.refresh()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made anew where it is unpickled: compiled code finds its arrays by their places."""
+        instant = (self.q, self.u, self.base_pose, self.base_twist)
+        return type(self), (self.model, self.joints, self.base), instant
+
+    def __setstate__(self, instant: tuple[Array, ...]) -> None:
+        for array, values in zip((self.q, self.u, self.base_pose, self.base_twist), instant, strict=True):
+            array[:] = values
+        self.refresh()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        made = type(self)(self.model, self.joints, self.base)  # the model, which nobody changes, is shared
+        made.__setstate__((self.q, self.u, self.base_pose, self.base_twist))
+        return made
 
     def update(
         self,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -101,9 +101,16 @@ class TaskStack:
         self._held_rows = rows_record(p.constraint, p.constraint_wanted, np.ones(self._held.first[-1]))
         for k in range(len(self.constraints)):
             self._write_cone(k)
+        self._made_of = self.actuated, None if torque is None else np.array(torque), solver
         self._fill, self._solver = compiled(fill_rows), solver(self.problem)
         self.solution = Solution(self.problem)
         """Of the last instant."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made anew of copies of its parts: compiled code finds their arrays by their places."""
+        actuated, torque, solver = self._made_of
+        parts = self.mechanics, self.tasks, self.constraints, self.forces, actuated, torque, self.limits, solver
+        return _made, (type(self), *parts)
 
     def solve(self, period: float = 0.0) -> Solution:
         """Return the solution at the mechanics' last instant; it lives until the next one.
@@ -223,6 +230,29 @@ class TaskStack:
         rows, low, high = constraint.cone()
         self.problem.cone[a:b, first:end] = rows
         self.problem.cone_low[a:b], self.problem.cone_high[a:b] = low, high
+
+
+def _made(
+    kind: type[TaskStack],
+    mechanics: Mechanics,
+    tasks: Mapping[str, Task],
+    constraints: Mapping[str, Constraint | Prescribed],
+    forces: Mapping[str, ForceTask],
+    actuated: Sequence[str],
+    torque: Array | None,
+    limits: JointLimits | None,
+    solver: Callable[[Problem], Solver],
+) -> TaskStack:
+    return kind(
+        mechanics,
+        tasks,
+        constraints,
+        forces=forces,
+        actuated=actuated,
+        torque=torque,
+        limits=limits,
+        solver=solver,
+    )
 
 
 def _bounds(torque: ArrayLike, count: int) -> tuple[Array, Array]:

@@ -8,11 +8,12 @@ import numpy as np
 from pliant.controllers.checks import finite_array
 from pliant.controllers.interaction import Arm
 from pliant.controllers.inverse_kinematics import ClosedLoopIK
-from pliant.envs.models.robot_model import load_at
+from pliant.controllers.task_space import Mechanics
+from pliant.envs.models.robot_model import BASE, load_at
 from pliant.envs.simulation.arms import arm_of
 from pliant.envs.simulation.compiled_robot import CompiledRobot
 from pliant.envs.tasks.kinematics import Kinematics
-from pliant.errors import OutOfBoundsError
+from pliant.errors import ConfigurationError, OutOfBoundsError
 from pliant.hardware.force_torque.wrench import ToolLoad
 from pliant.hardware.robot import Array
 
@@ -56,6 +57,14 @@ class ModelKinematics(Kinematics):
         """Return the arm and what hangs on its sensor; see `Kinematics.tool`."""
         arm = arm_of(self._robot, self._places, self._sensors, end_effector, sensor)
         return arm, load_at(self._robot.model, self._sensors[sensor])
+
+    def mechanics(self) -> tuple[Mechanics, Mapping[str, str]]:
+        """Return those of the robot's model; see `Kinematics.mechanics`."""
+        if BASE in self._robot.bodies:
+            raise ConfigurationError(
+                f"robot {self._robot.info.name!r} is not fixed: its joints alone do not say where it is."
+            )
+        return Mechanics(self._robot.model, self._robot.info.joints), self._places
 
     def inverse(self, site: str, position: Array) -> Array:
         """Return joint positions that put a site at positions, the orientation as it comes.

@@ -14,6 +14,7 @@ from pliant.envs.tasks.observations import OBSERVATIONS
 from pliant.envs.tasks.rewards import REWARDS
 from pliant.envs.tasks.starts import PLACEMENTS, STARTS, AtHome, Start
 from pliant.envs.tasks.task import Task
+from pliant.envs.tasks.task_space import TaskSpace
 from pliant.envs.tasks.term import TermFunction
 from pliant.errors import ConfigurationError, unknown_name
 
@@ -24,6 +25,7 @@ ACTIONS: Final[Mapping[str, Callable[..., Action]]] = {
     "residual": Residual,
     "parameters": Parameters,
     "interaction": Interaction,
+    "task_space": TaskSpace,
 }
 """By name."""
 

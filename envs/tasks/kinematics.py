@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from pliant.controllers.interaction import Arm
+from pliant.controllers.task_space import Mechanics
 from pliant.controllers.two_link import TwoLinkArm
 from pliant.envs.tasks.measures import planar_tip
 from pliant.envs.tasks.term import Term
@@ -57,6 +58,14 @@ class Kinematics(ABC):
             ConfigurationError: these kinematics are of no such arm.
         """
         raise ConfigurationError(f"{type(self).__name__} are not of an arm with a force-torque sensor.")
+
+    def mechanics(self) -> tuple[Mechanics, Mapping[str, str]]:
+        """Return the robot's mechanics, for a controller to keep, and the frames of its end effectors by name.
+
+        Raises:
+            ConfigurationError: these kinematics know no masses.
+        """
+        raise ConfigurationError(f"{type(self).__name__} know no masses, which task-space control needs.")
 
     @property
     def measures(self) -> Mapping[str, Term]:

@@ -39,7 +39,7 @@ def played(controller, duration, robot=ARM, **changes):
 
 
 def test_a_point_goes_to_its_target_and_the_joints_keep_what_is_left():
-    goal = HOME + [0.1, 0.15, 0.05]
+    goal = np.add(HOME, [0.1, 0.15, 0.05])
     controller = made({"target": goal.tolist(), "speed": 0.4})
     played(controller, 1.5)
     assert controller.errors()["tool"] < 1e-3
@@ -53,7 +53,10 @@ def test_without_a_target_everything_stays_where_it_is():
 
 @pytest.mark.parametrize(
     "path",
-    [Line(HOME, HOME + [0.1, 0.2, 0.05], 1.0), Circle(HOME - [0, 0.1, 0], 0.1, 1.5, plane="yz")],
+    [
+        Line(HOME, np.add(HOME, [0.1, 0.2, 0.05]), 1.0),
+        Circle(np.subtract(HOME, [0, 0.1, 0]), 0.1, 1.5, plane="yz"),
+    ],
     ids=["line", "circle"],
 )
 def test_a_path_is_followed_by_its_velocity_and_acceleration(path):
@@ -71,11 +74,11 @@ def test_a_path_is_followed_by_its_velocity_and_acceleration(path):
 
 
 def test_a_target_in_the_scene_is_followed_where_it_is_moved():
-    robot = {**ARM, "targets": {"tip": (HOME + [0.05, 0.0, 0.0]).tolist()}}
+    robot = {**ARM, "targets": {"tip": (np.add(HOME, [0.05, 0.0, 0.0])).tolist()}}
     controller = made({"follow": "tip_target"}, robot)
     played(controller, 1.0, robot)
     assert controller.errors()["tool"] < 1e-3
-    np.testing.assert_allclose(controller.stack.tasks["tool"].target[:3], HOME + [0.05, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(controller.stack.tasks["tool"].target[:3], np.add(HOME, [0.05, 0, 0]), atol=1e-6)
 
 
 def test_a_sensed_pose_goes_before_what_the_joints_tell():
@@ -98,7 +101,7 @@ def test_dry_friction_of_the_model_is_made_up_for_where_the_joints_are_about_to_
     arm = {**ARM, "model": {**ARM["model"], "friction": [16.5, 16.5, 7.5, 2.7, 2.7, 2.7]}}
     left = {}
     for share in (0.0, 0.8):
-        controller = made({"target": (HOME + [0.1, 0.1, 0.0]).tolist(), "speed": 0.4}, arm, friction=share)
+        controller = made({"target": (np.add(HOME, [0.1, 0.1, 0.0])).tolist(), "speed": 0.4}, arm, friction=share)
         played(controller, 2.0, arm)
         left[share] = controller.errors()["tool"]
     assert left[0.8] < 0.5 * left[0.0]
@@ -226,5 +229,16 @@ def test_a_joint_that_is_not_read_is_named():
 
 def test_joints_that_follow_a_trajectory_are_as_many_as_there_are():
     controller = made(others=MinimumJerk([0.0, 0.0], [0.1, 0.1], 1.0))
-    with pytest.raises(ConfigurationError, match="2 joint.*has 0"):
+    with pytest.raises(ConfigurationError, match=r"2 joint.*has 0"):
         controller.check(describe(ARM).simulated().info)
+
+
+def test_speeds_are_those_that_are_given_else_the_models_if_it_has_any():
+    of = {}
+    for speed in (None, True, False, 2.0, 6 * [3.0]):
+        limits = made(limits={"speed": speed}).stack.limits
+        assert limits is not None
+        of[str(speed)] = limits.speed.max()
+    assert of["None"] == of["True"] == pytest.approx(math.pi, rel=1e-3)
+    assert (of["False"], of["2.0"]) == (math.inf, 2.0)
+    assert of[str(6 * [3.0])] == 3.0
