@@ -5,6 +5,7 @@ from functools import partial
 import mujoco
 import numpy as np
 import pytest
+from tests.controllers.task_space.conftest import SEED, place
 
 from pliant.controllers.poses import matrix
 from pliant.controllers.task_space import (
@@ -19,8 +20,6 @@ from pliant.controllers.task_space.hierarchical_qp import HierarchicalQP
 from pliant.controllers.task_space.weighted_qp import WeightedQP
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, UnknownNameError
 from pliant.hardware.force_torque.conditioning import WrenchConditioning, WrenchSettings
-from tests.controllers.task_space.conftest import SEED, place
-
 
 SOLVERS = {"recursion": Recursion, "weighted": partial(WeightedQP, weights=[1.0]), "levelled": HierarchicalQP}
 
