@@ -74,12 +74,11 @@ def task_space(
         tasks: by name: `{task: point, frame: tip, target: [0.4, 0.1, 1.0], level: 1}`; which ones there are,
             `TASKS`; entries are those of the task, and `target`, `path`, `follow` and `sense` of
             `TaskSpaceController`. Frames are end effectors, sites or bodies.
-        constraints: what holds the robot, by name: `{constraint: contact, frame: left_sole, size: [0.13, 0.06]}`;
-            which ones there are, `CONSTRAINTS`.
-        forces: that it exerts on its surroundings, by name: `{frame: right_hand, axes: [x], wrench: [50]}`,
-            entries of `ForceTask`; and `measure`, the force-torque sensor that tells the wrench: its name, or
-            `{sensor: wrist, cutoff: 20}` with entries of `WrenchSettings`, whose load is the model's if it is not
-            said.
+        constraints: what holds the robot, by name: `{constraint: contact, frame: sole, size: [0.13, 0.06]}`; which
+            ones there are, `CONSTRAINTS`.
+        forces: that it exerts on its surroundings, by name: `{frame: hand, axes: [x], wrench: [50]}`, entries of
+            `ForceTask`; and `measure`, the force-torque sensor that tells the wrench: its name, or `{sensor:
+            wrist, cutoff: 20}` with entries of `WrenchSettings`, whose load is the model's if it is not said.
         solver: makes the solver of a problem, see `TaskStack`.
         limits: of `JointLimits`; `speed: true` is the model's numeric `speed_limits`, null the same if it has one,
             false none. None: no limits.
@@ -176,7 +175,8 @@ def _force(name: str, entry: Any, robot: RobotDescription) -> ForceTask:
     for key in ("frame", "relative_to"):
         if key in given:
             given[key] = robot.model.end_effectors.get(given[key], given[key])
-    return _called(ForceTask, f"force {name!r}", given)
+    found: ForceTask = _called(ForceTask, f"force {name!r}", given)
+    return found
 
 
 def _measured(name: str, entry: Any, robot: RobotDescription) -> MeasuredWrench:

@@ -119,7 +119,8 @@ class Balance:
         for force in self._stack.forces.values():
             place, wrench = force.in_world(self._stack.mechanics)
             moment += np.cross(place - point, wrench[:3]) + wrench[3:]
-        return np.array([moment[1], -moment[0]]) / self._weight
+        found: Array = np.array([moment[1], -moment[0]]) / self._weight
+        return found
 
     def _corners(self, margin: float) -> Array:
         """Corners of all soles that bear, (corners, 3), m."""
@@ -158,7 +159,8 @@ def nearest_inside(hull: Array, point: Array) -> Array:
     """Return the point of a convex hull (see `convex_hull`), or on its edge, that is nearest to a point, (2,)."""
     count = len(hull)
     if count == 1:
-        return hull[0].copy()
+        only: Array = hull[0].copy()
+        return only
     ends = np.roll(hull, -1, axis=0)
     if count > 2 and all(_turn(a, b, point) >= 0.0 for a, b in zip(hull, ends, strict=True)):
         return np.array(point, dtype=np.float64)

@@ -79,7 +79,7 @@ class NamedController(Controller):
         """How long what it does takes, s, where it says so."""
         if self.trajectory is not None:
             self.duration = float(self.trajectory.duration)
-        self.retraces = controller.retraces
+        self.retraces, self.at_once = controller.retraces, controller.at_once
         self.ends = type(controller).ended is not Controller.ended
         """Whether it may say that it has ended."""
         if isinstance(controller, RemoteController):
@@ -249,7 +249,7 @@ class ControllerRun:
         robot: the robot behind its safety layer.
         controller: for it.
         duration: s; None: until the controller has ended.
-        settle: standing at the start before it begins, s.
+        settle: standing at the start before it begins, s, where the controller does not begin at once.
         joints: of the robot's model, which tell the torques that it cannot measure.
     """
 
@@ -261,7 +261,8 @@ class ControllerRun:
         settle: float,
         joints: Any = (),
     ) -> None:
-        self.robot, self.duration, self.settle = robot, duration, settle
+        self.robot, self.duration = robot, duration
+        self.settle = 0.0 if controller.at_once else settle
         self.periods = None if duration is None else round(duration / robot.info.period)
         self.name = controller.name
         self.expected = controller.duration if duration is None else duration
@@ -323,7 +324,7 @@ def prepare_controller(config: DictConfig, robot: SafeRobot, console: Console) -
     twin = ControllerRun(safe, rehearsing, _duration(config, rehearsing), settle)
     try:
         with twin.robot:
-            stand(twin.robot, twin.start, settle)
+            stand(twin.robot, twin.start, twin.settle)
             twin.play(lambda period, reference: twin.tool.see() and None)
             if twin.ended is not None and twin.ended.fault:
                 raise RobotError(gave_up(twin.name, twin.ended))

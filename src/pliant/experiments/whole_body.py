@@ -9,32 +9,25 @@ import numpy as np
 
 from pliant.actuators import compile_model
 from pliant.controllers.checks import Array, finite_array, positive
-from pliant.controllers.paths import Line
-from pliant.controllers.task_space import Task, TaskSpaceController
 from pliant.envs.rendering import RenderingError
-from pliant.envs.simulation import SimulatedRobot
 from pliant.experiments.experiment import Claim, Experiment, Outcome
 from pliant.experiments.tool_experiment import strip
-from pliant.experiments.whole_body_runs import Act, BodyMovement, BodyRun, Humanoid
+from pliant.experiments.whole_body_acts import TOUCH, Press, Step, kick, reach
+from pliant.experiments.whole_body_runs import BodyMovement, BodyRun, Humanoid
 from pliant.hardware.atlas import published_atlas
 from pliant.report import COLOURS, Report, figure
 
 _BEGUN = 0.2
 """Time in which the feet take on the robot's weight, s."""
-_TOUCH = 3.5
-"""When the hand is known to touch the wall, and the force grows, s."""
 _WALL = {"wall": {"box": [0.1, 0.8, 1.6], "position": [0.67, -0.3, 0.8], "friction": 0.5}}
-_BEFORE_WALL = (0.5, -0.3, 1.1)
 _KEPT = 5
-"""Of how many instants one is kept …"""
-_LAST = 50
-"""… and over how many of the last ones that are kept a force is averaged."""
+"""Of how many instants one is kept."""
 _VIEW = {"azimuth": 100.0}
-_GENTLE = 5.0
-"""Force with which the hand comes to the wall, N."""
-_TURNING = 4.6
-"""When the lifted foot turns back, s."""
-_STRIPS = ("reach_0", "wall", "step")
+_STRIPS = {
+    "reach_0": "The hand goes to a target.",
+    "wall": "It leans and presses a wall.",
+    "step": "It shifts its weight, lifts a foot and puts it down.",
+}
 
 
 @dataclass(frozen=True)
@@ -115,29 +108,30 @@ class WholeBody(Experiment):
         )
         made: dict[str, Callable[[], BodyMovement]] = {
             "standing": partial(usual.movement, self.standing),
-            "strict": partial(strict.movement, self.reaching, _reach(self.targets[0])),
         }
         for k, target in enumerate(self.targets):
-            made[f"reach_{k}"] = partial(usual.movement, self.reaching, _reach(target))
-        made["far"] = partial(usual.movement, 2.0 * self.reaching, _reach(self.far))
-        pressing = _TOUCH + 3.0
+            made[f"reach_{k}"] = partial(usual.movement, self.reaching, reach(target))
+            made[f"strict_{k}"] = partial(strict.movement, self.reaching, reach(target))
+        made["far"] = partial(usual.movement, 2.0 * self.reaching, reach(self.far))
+        pressing = TOUCH + 3.0
         made["wall"] = partial(self._pressing, pressing, self.force, 50.0, lean=True)
         for name, lean in (("upright", False), ("leaning", True)):
-            made[name] = partial(self._pressing, _TOUCH + 400.0 / self.growth, 400.0, self.growth, lean=lean)
-        for name, kick in zip(("kick", "hard_kick"), self.kicks, strict=True):
-            made[name] = partial(usual.movement, 3.0, _kick(kick))
+            made[name] = partial(self._pressing, TOUCH + 250.0 / self.growth, 250.0, self.growth, lean=lean)
+        for name, force in zip(("kick", "hard_kick"), self.kicks, strict=True):
+            made[name] = partial(usual.movement, 3.0, kick(force))
         for name, one in zip(("weak", "weaker"), weak, strict=True):
-            made[name] = partial(one.movement, 3.0, _reach(self.targets[0]))
+            made[name] = partial(one.movement, 3.0, reach(self.targets[0]))
         made["step"] = partial(Humanoid(controller=_STEPPING).movement, 9.0, Step(self.lift))
         made["noise"] = partial(noisy.movement, 4.0)
         return made
 
     def draw(self, outcome: Outcome, report: Report) -> None:
         """Strips of frames; then what reaching, pressing and stepping look like in numbers."""
-        for name, caption in zip(_STRIPS, ("The hand goes to a target.", "It leans and presses a wall.",
-                                           "It shifts its weight, lifts a foot and puts it down."), strict=True):  # fmt: skip
+        for name, caption in _STRIPS.items():
             surroundings = _WALL if name == "wall" else None
-            model = compile_model(Humanoid(surroundings=surroundings, model={"view": _VIEW}).description.model.spec)
+            model = compile_model(
+                Humanoid(surroundings=surroundings, model={"view": _VIEW}).description.model.spec
+            )
             try:
                 pictures = strip(model, outcome.arrays[f"{name}_qpos"])
             except RenderingError as error:
@@ -161,59 +155,75 @@ class WholeBody(Experiment):
             return bool(np.isinf(m[f"{name}_fell_s"]))
 
         reached = [1e3 * m[f"reach_{k}_hand_m"] for k in range(len(self.targets))]
-        settled = arrays["wall_time"] > _TOUCH + 2.0
+        settled = arrays["wall_time"] > TOUCH + 2.0
         force = arrays["wall_pressing"][:, 0]
-        most = {name: float(arrays[f"{name}_pressing"][-_LAST:, 0].mean()) for name in ("upright", "leaning")}
+        strict = [1e3 * m[f"strict_{k}_hand_m"] for k in range(len(self.targets))]
+        followed = {name: self._followed(arrays, name) for name in ("upright", "leaning")}
         lifted = arrays["step_soles"][:, 0, 2] - arrays["step_soles"][0, 0, 2]
         up = arrays["step_time"][lifted > 0.9 * self.lift]
         noisy = 1e3 * float(np.ptp(arrays["noise_com"][len(arrays["noise_com"]) // 2 :], axis=0).max())
         held = up[-1] - up[0] if len(up) else 0.0
         return [
-            Claim("standing: centre of mass from its target", "0.03 mm", f"{1e3 * m['standing_com_m']:.3f} mm",
-                  m["standing_com_m"] < 1e-4),
-            Claim("standing: largest part of a joint's torque", "≤ 0.40", f"{m['standing_effort']:.2f}",
-                  m["standing_effort"] <= 0.40),
-            Claim(f"reaching {len(self.targets)} targets: error of the hand", "0.14 to 0.38 mm (softer posture)",
-                  f"{min(reached):.2f} to {max(reached):.2f} mm", max(reached) < 5.0),
-            Claim("the first by strict levels", "below 0.1 mm", f"{1e3 * m['strict_hand_m']:.4f} mm",
-                  m["strict_hand_m"] < 1e-4 and stands("strict")),
+            Claim("standing: centre of mass from its target, below 0.1 mm", "0.03 mm",
+                  f"{1e3 * m['standing_com_m']:.3f} mm", m["standing_com_m"] < 1e-4 and stands("standing")),
+            Claim("standing: largest part of a joint's torque, from 0.2 s on", "≤ 0.40",
+                  f"{m['standing_effort']:.2f}", m["standing_effort"] <= 0.40),
+            Claim(f"reaching {len(self.targets)} targets by weights: hand below 1 mm", "0.14 to 0.38 mm",
+                  f"{min(reached):.2f} to {max(reached):.2f} mm", max(reached) < 1.0),
+            Claim("reaching the same by strict levels: hand below 1 mm", "–", f"up to {max(strict):.4f} mm",
+                  max(strict) < 1.0 and all(stands(f"strict_{k}") for k in range(len(strict)))),
             Claim(f"a target out of reach, {list(self.far)} m", "rests, does not fall, says why", said["far"],
                   stands("far") and "right_hand rests" in said["far"]),
-            Claim(f"wall: pressing with {self.force:g} N", "50.2 N", f"{force[settled].mean():.1f} N",
-                  abs(force[settled].mean() - self.force) < 0.05 * self.force),
-            Claim("wall: largest force on the way", "99 to 123 N without a gentle approach", f"{m['wall_peak_N']:.1f} N",
-                  m["wall_peak_N"] < 1.1 * self.force),
-            Claim("wall: asked for more and more, upright", "140 N stands, 160 N falls",
-                  said["upright"] or f"holds {most['upright']:.0f} N, stands", None),
-            Claim("wall: asked for more and more, leaning by F·h/(m·g)", "200 N stands, 250 N falls",
-                  said["leaning"] or f"holds {most['leaning']:.0f} N, stands",
-                  stands("leaning") and most["leaning"] > most["upright"]),
-            Claim(f"kick of {self.kicks[0]:g} N for 0.1 s", "stands", "stands" if stands("kick") else said["kick"],
-                  stands("kick")),
-            Claim(f"kick of {self.kicks[1]:g} N for 0.1 s", "falls", "stands" if stands("hard_kick") else
-                  said["hard_kick"], not stands("hard_kick")),
-            Claim(f"with {self.efforts[0]:g} of the torques", "works", said["weak"] or "works",
+            Claim(f"wall: {self.force:g} N, 2 to 3 s after it is asked for, within 5 %", "50.2 N",
+                  f"{force[settled].mean():.1f} N", abs(force[settled].mean() - self.force) < 0.05 * self.force),
+            Claim("wall: largest force on the way, below 1.1 times that", "99 to 123 N, come to too fast",
+                  f"{m['wall_peak_N']:.1f} N", m["wall_peak_N"] < 1.1 * self.force),
+            Claim(f"wall: force growing by {self.growth:g} N/s, upright, followed within 5 % and 5 N",
+                  "140 N stands, 160 N falls", f"up to {followed['upright']:.0f} N", None),
+            Claim("the same, leaning by F·h/(m·g): to more than upright", "200 N stands, 250 N falls",
+                  f"up to {followed['leaning']:.0f} N", followed["leaning"] > followed["upright"]),
+            Claim(f"kick of {self.kicks[0]:g} N for 0.1 s", "stands", said["kick"] or "stands", stands("kick")),
+            Claim(f"kick of {self.kicks[1]:g} N for 0.1 s", "falls", said["hard_kick"] or "stands",
+                  not stands("hard_kick")),
+            Claim(f"reaching with {self.efforts[0]:g} of the torques", "works", said["weak"] or "works",
                   stands("weak") and m["weak_hand_m"] < 0.01),
-            Claim(f"with {self.efforts[1]:g} of the torques", "falls", said["weaker"] or "works", None),
-            Claim(f"one foot {1e3 * self.lift:g} mm up", "held for 1 s", f"{1e3 * lifted.max():.1f} mm, {held:.2f} s",
+            Claim(f"reaching with {self.efforts[1]:g} of the torques", "falls", said["weaker"] or "works",
+                  not stands("weaker")),
+            Claim(f"one foot {1e3 * self.lift:g} mm up, for 1 s", "–",
+                  f"{1e3 * lifted.max():.1f} mm, {held:.2f} s",
                   stands("step") and held > 1.0 and abs(lifted[-1]) < 2e-3),
-            Claim("stepping: largest change of a torque in 2 ms", "–", f"{m['step_jump_Nm']:.1f} N·m",
-                  m["step_jump_Nm"] < 20.0),
-            Claim(f"noise of {self.noise:g} on joints and base, {1e3 * self.delay:g} ms late", "stands",
-                  f"centre of mass within {noisy:.1f} mm", stands("noise") and noisy < 20.0),
+            Claim("stepping: largest change of a torque in 2 ms", "–", f"{m['step_jump_Nm']:.1f} N·m", None),
+            Claim(f"noise of {self.noise:g} on joints and base, {1e3 * self.delay:g} ms late", "–",
+                  f"centre of mass within {noisy:.1f} mm", stands("noise")),
         ]  # fmt: skip
+
+    def _followed(self, arrays: Mapping[str, Array], name: str) -> float:
+        """Up to which force, N, a growing one is followed within 5 % and 5 N."""
+        time, force = arrays[f"{name}_time"], arrays[f"{name}_pressing"][:, 0]
+        asked = self.growth * (time - TOUCH)
+        lost = np.flatnonzero((asked > 50.0) & (np.abs(force - asked) > 0.05 * asked + 5.0))
+        return float(asked[lost[0]] if len(lost) else asked[-1])
 
     def _notes(self, said: Mapping[str, str]) -> tuple[str, ...]:
         return (
-            "The numbers beside ours are those of a prototype of our own in another program, single runs with other "
-            "gains in places: they are no publication.",
+            "The numbers beside ours are those of a prototype of our own in another program, single runs with "
+            "other gains in places: they are no publication.",
             "The controller's model is the simulated robot's; but for the last claim what it reads is exact.",
-            "Efforts are taken from 0.2 s on: at first the feet come down on a floor that bears nothing yet.",
             f"Out of reach it says: {said['far']}",
             "The hand comes to the wall by a force of 5 N along x and a damping of its motion there, without "
-            "stiffness, so that its speed is limited and nothing has to notice the contact.",
-            "Asked for up to 400 N it comes to the end of its joints' torques, not to a fall.",
-            "A foot may bear twice the robot's weight; that bound comes and goes in 0.5 s, 12.5 N in 2 ms.",
+            "stiffness, so that its speed is limited and nothing has to notice the contact. 50 N are held: 51.0 N "
+            "after 16 s.",
+            "Large forces are followed as they grow, but not held: 140, 160, 180 and 200 N that are kept up for "
+            "15 s fall to 48 to 121 N while the robot creeps, upright or leaning, and one that grows to 400 N "
+            "brings it down after 17 s upright, after 13 s leaning. Leaning does not help here as it did the "
+            "prototype.",
+            "By weights the posture, 1 against the hand's 1000, costs 1 to 4 mm; the prototype's 0.1 costs less "
+            "and falls for a target out of reach. Its crossing target (0.4, -0.6, 0.4) m is not among ours: by "
+            "weights the hand rests 84 mm from it, the trunk at the ends of its joints. We give 3 s, as the "
+            "hand is limited to 0.5 m/s, the prototype had 2 s.",
+            "In the first 0.2 s a knee takes 0.96 of its torque.",
+            "A foot may bear twice the robot's weight; that bound comes and goes in 0.5 s, 12.5 N in 2 ms. The "
+            "largest change of a torque is at a hip while the foot comes back; without ramps it is 216 N·m.",
         )
 
     def _draw_reaching(self, outcome: Outcome, report: Report) -> None:
@@ -243,7 +253,7 @@ class WholeBody(Experiment):
             force.set(xlabel="time (s)", ylabel="force on the wall (N)", ylim=(-10, 300))
             com.set(xlabel="time (s)", ylabel="centre of mass, x (mm)", ylim=(-100, 250))
             force.legend()
-            report.figure(drawing, "Pressing a wall: with a given force, and more and more until the robot falls.")
+            report.figure(drawing, "Pressing a wall: with a given force, and a force that grows.")
 
     def _draw_step(self, outcome: Outcome, report: Report) -> None:
         arrays = outcome.arrays
@@ -258,7 +268,9 @@ class WholeBody(Experiment):
             height.set(xlabel="time (s)", ylabel="left sole (mm)")
             torque.set(xlabel="time (s)", ylabel="torques (N·m)")
             bearing.legend()
-            report.figure(drawing, "A foot is lifted: the weight is shifted before; forces and torques are ramped.")
+            report.figure(
+                drawing, "A foot is lifted: the weight is shifted before; forces and torques are ramped."
+            )
 
 
 _STRICT: Mapping[str, Any] = {
@@ -269,71 +281,6 @@ _STRICT: Mapping[str, Any] = {
 _STEPPING: Mapping[str, Any] = {
     "tasks": {"left_foot": {"task": "pose", "frame": "left_sole", "stiffness": 100.0, "damping": 20.0, "level": 2}}
 }
-
-
-@dataclass
-class Press:
-    """Brings the right hand before the wall, to it, and presses."""
-
-    force: float
-    """N"""
-
-    def __call__(self, controller: TaskSpaceController, robot: SimulatedRobot, t: float) -> None:
-        """See `Act`."""
-        hand, push = controller.stack.tasks["right_hand"], controller.stack.forces["push"]
-        if t == 0.0:
-            hand.target[:3] = _BEFORE_WALL
-        if t > 1.0:
-            hand.stiffness[0], push.target[0] = 0.0, _GENTLE
-        if t > _TOUCH:
-            if push.target[0] != self.force and push.wanted[0] == _GENTLE:
-                hand.hold(controller.stack.mechanics)  # else friction bears what the hand is away from its way
-            push.target[0] = self.force
-
-
-@dataclass
-class Step:
-    """Shifts the weight, lifts the left foot, holds it, and puts it down."""
-
-    lift: float
-    """m"""
-
-    def __call__(self, controller: TaskSpaceController, robot: SimulatedRobot, t: float) -> None:
-        """See `Act`."""
-        stack = controller.stack
-        com, foot, contact = stack.tasks["com"], stack.tasks["left_foot"], stack.constraints["left_foot"]
-        if t == 0.0:
-            self._middle, self._ground = com.target.copy(), foot.target[:3].copy()
-            sole = stack.mechanics.pose(stack.mechanics.frame("right_sole"))
-            self._over = np.array([*sole[:2], com.target[2]])
-        contact.active = not 2.5 < t < 6.2
-        top = self._ground + [0.0, 0.0, self.lift]
-        if t < _TURNING:
-            _follow(com, self._middle, self._over, t - 0.5, 1.5)
-            _follow(foot, self._ground, top, t - 3.1)
-        else:
-            _follow(foot, top, self._ground, t - 5.1)
-            _follow(com, self._over, self._middle, t - 7.0, 1.5)
-
-
-def _follow(task: Task, start: Array, goal: Array, since: float, duration: float = 1.0) -> None:
-    """Write the target of a point on a straight way that began some time ago, s."""
-    path, t = Line(start.tolist(), goal.tolist(), duration), max(since, 0.0)
-    task.target[:3], task.velocity[:3] = path.position(t), path.velocity(t)
-
-
-def _reach(target: Sequence[float]) -> Act:
-    def act(controller: TaskSpaceController, robot: SimulatedRobot, t: float) -> None:
-        controller.stack.tasks["right_hand"].target[:3] = target
-
-    return act
-
-
-def _kick(force: float) -> Act:
-    def act(controller: TaskSpaceController, robot: SimulatedRobot, t: float) -> None:
-        robot.data.body("pelvis").xfrc_applied[0] = force if 0.5 <= t < 0.6 else 0.0
-
-    return act
 
 
 def _efforts(part: float) -> list[float]:

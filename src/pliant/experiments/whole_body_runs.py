@@ -61,7 +61,8 @@ class Humanoid:
         """Return a run of it, of that many seconds, with what is done meanwhile."""
         description = self.description
         text = (files("pliant.conf") / "controller" / _CONTROLLER).read_text()
-        merged = OmegaConf.merge(OmegaConf.create(text), {"robot": None, **self.controller})
+        given: dict[str, Any] = {"robot": None, **self.controller}
+        merged = OmegaConf.merge(OmegaConf.create(text), OmegaConf.create(given))
         settings: Any = OmegaConf.to_container(merged)
         if "solver" in self.controller:
             settings["solver"] = dict(self.controller["solver"])
