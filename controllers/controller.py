@@ -52,6 +52,9 @@ class Controller(ABC):
     initial_command: ArrayLike | None = None
     """The command, (columns,), under which a machine waits before the first update; None: its resting one."""
 
+    at_once: bool = False
+    """Whether a machine is not to stand under its first command before, as without the controller it would fall."""
+
     retraces: bool = False
     """Whether a machine goes back to rest by the way it came, as its tool may be among things."""
 

@@ -12,6 +12,8 @@ from pliant.controllers.task_space.stack import TaskStack
 from pliant.controllers.task_space.tasks import CentreOfMassTask
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 
+_TILTED: Final = 0.5
+"""Of a sole that bears, rad: on it nothing stands any more."""
 _CLIPPED: Final = 1e-3
 """Way by which a target is moved that is told, m."""
 
@@ -98,6 +100,17 @@ class Balance:
             return 0.0
         com = mechanics.data.subtree_com[mechanics.root][:2]
         return math.dist(nearest_inside(hull, com), com)
+
+    def fall(self) -> str:
+        """Return why the robot is falling, or lies already; empty if it does not."""
+        outside = self.outside()
+        if outside > self.fallen:
+            return f"it falls: its centre of mass is {outside:.3g} m outside its support"
+        for contact, frame in zip(self.contacts, self._frames, strict=True):
+            upwards = matrix(self._stack.mechanics.pose(frame)[3:])[2, 2]
+            if contact.active and contact.size is not None and upwards < math.cos(_TILTED):
+                return f"it falls: {contact.frame} is tilted by {math.acos(max(upwards, -1.0)):.2g} rad"
+        return ""
 
     def _lean(self, point: Array) -> Array:
         if not self.lean or not self._stack.forces or self._weight <= 0.0:

@@ -141,6 +141,8 @@ class TaskSpaceController(Controller):
         self._ended: Ended | None = None
         self._last: float | None = None
 
+    at_once = True
+
     @property
     def ended(self) -> Ended | None:
         """See `Controller`."""
@@ -278,9 +280,8 @@ class TaskSpaceController(Controller):
             self.events.append(Event(t, f"{balance.name} {text}"))
         status = self.stack.solve(period).status
         task.target[:], task.velocity[:], task.acceleration[:] = asked
-        outside = balance.outside()
-        if outside > balance.fallen and self._ended is None:
-            self._ended = Ended(f"it falls: its centre of mass is {outside:.3g} m outside its support", fault=True)
+        if self._ended is None and (fall := balance.fall()):
+            self._ended = Ended(fall, fault=True)
         return status
 
     def _note(self, status: Status, t: float, period: float) -> None:

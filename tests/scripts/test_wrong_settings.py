@@ -53,7 +53,7 @@ VERBS = {
         [f"+experiment@experiments.{name}={name}"]
         for name in (
             *("admittance", "chirp", "direct_force", "hand_guiding", "ilc", "interaction"),
-            *("sine2", "step", "steps2", "two_link"),
+            *("sine2", "step", "steps2", "task_space_atlas", "task_space_ur10", "two_link"),
         )
     ],
 }

@@ -18,6 +18,8 @@ _LEAST = 0.1
 """Half the height of the axis of lateness at least, ms: what is less is none."""
 _SHOWN = 6
 """Episodes in a figure, of which more would not be told apart."""
+_TOLD_APART = 8
+"""Joints of which each has a colour of its own."""
 _GAP = 5
 """Periods between two of them."""
 
@@ -179,13 +181,20 @@ def _episodes_figure(report: Report, traces: Sequence[Trace], predicted: Sequenc
             ax.plot(time, simulated[:, j], color=COLOURS[0], label="predicted by simulation")
             ax.plot(time, measured[:, j], color=COLOURS[1], label="measured")
             ax.set(ylabel=f"{name} (rad)")
-            difference.plot(time, measured[:, j] - simulated[:, j], color=COLOURS[2 + j % 4], label=name)
+            if rows <= _TOLD_APART:
+                difference.plot(time, measured[:, j] - simulated[:, j], color=COLOURS[2 + j % 4], label=name)
+        if rows > _TOLD_APART:
+            difference.plot(time, np.abs(measured - simulated), color=COLOURS[2], linewidth=0.6)
         for ax in axes.flat:
             for end in np.cumsum([n + _GAP for n in lengths[:-1]]):
                 ax.axvline(info.period * (end - (_GAP + 1) / 2), color="#999999", linewidth=0.8)
         angles[0].legend(ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0))
-        difference.legend(ncols=rows)
-        difference.set(ylabel="measured −\npredicted (rad)", xlabel="time (s), one episode after another")
+        told = "measured −\npredicted (rad)"
+        if rows <= _TOLD_APART:
+            difference.legend(ncols=rows)
+        else:
+            told = "|measured − predicted|,\nevery joint (rad)"
+        difference.set(ylabel=told, xlabel="time (s), one episode after another")
         which = "" if len(traces) <= _SHOWN else f" The first {_SHOWN} of {len(traces)} episodes."
         report.figure(drawing, f"Link angles: the task's goal, predicted and measured.{which}")
 

@@ -41,7 +41,7 @@ class Humanoid:
     simulation: Mapping[str, Any] = field(default_factory=dict)
     """Noise and delays."""
     controller: Mapping[str, Any] = field(default_factory=dict)
-    """Entries of the controller; those of mappings go beside the usual ones."""
+    """Entries of the controller; those of mappings go beside the usual ones, but for another solver."""
 
     @property
     def description(self) -> RobotDescription:
@@ -63,6 +63,8 @@ class Humanoid:
         text = (files("pliant.conf") / "controller" / _CONTROLLER).read_text()
         merged = OmegaConf.merge(OmegaConf.create(text), {"robot": None, **self.controller})
         settings: Any = OmegaConf.to_container(merged)
+        if "solver" in self.controller:
+            settings["solver"] = dict(self.controller["solver"])
         del settings["robot"]
         controller = build({**settings, "_partial_": True}, "controller")(description)
         return BodyMovement(description.simulated(), controller, duration, act)
