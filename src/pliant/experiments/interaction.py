@@ -1,5 +1,6 @@
 """A soft arm that a box holds, and the same arm, stiff, that pushes the box away."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -189,8 +190,8 @@ class Interaction(Experiment):
         return Run(*(np.array(column) for column in zip(*rows, strict=True)))
 
     def _observe(self, robot: SimulatedRobot) -> tuple[Array, Array, Array, float]:
-        model, data = robot.model, robot.data
-        mujoco.mj_kinematics(model, data)
+        model, data = robot.model, copy.copy(robot.data)
+        mujoco.mj_forward(model, data)  # contact forces of a step lag behind it, and may be overwritten
         found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, BOX)
         box = np.array(data.body(found).xpos) if found >= 0 else np.full(3, np.nan)
         tip = np.array(data.site("tip").xpos)
