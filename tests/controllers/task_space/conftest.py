@@ -4,7 +4,9 @@ import mujoco
 import numpy as np
 import pytest
 
+from pliant.actuators import compile_model
 from pliant.controllers.task_space import Mechanics
+from pliant.envs.models.atlas import atlas
 from pliant.envs.models.ur import ur
 
 SEED = 20261129
@@ -46,6 +48,12 @@ def hinges(model: mujoco.MjModel) -> list[str]:
 def walker() -> Mechanics:
     model = walker_model()
     return Mechanics(model, hinges(model), "trunk")
+
+
+@pytest.fixture
+def humanoid() -> Mechanics:
+    robot = atlas(base="floating")
+    return Mechanics(compile_model(robot.spec), robot.joints, robot.base)
 
 
 @pytest.fixture

@@ -27,10 +27,13 @@ def relative(residual, wanted):
     return float((np.abs(residual) / np.maximum(1.0, np.abs(wanted))).max())
 
 
-@pytest.mark.parametrize("robot", ["arm", "walker"])
+HAND = {"arm": "tcp", "walker": "left_hand", "humanoid": "right_hand"}
+
+
+@pytest.mark.parametrize("robot", ["arm", "walker", "humanoid"])
 def test_on_a_thousand_states_every_task_is_done(robot, request):
     mechanics = request.getfixturevalue(robot)
-    hand = "tcp" if robot == "arm" else "left_hand"
+    hand = HAND[robot]
     feet = {} if robot == "arm" else {"foot": Contact("left_sole", size=(0.1, 0.05))}
     tasks = {"hand": PointTask(hand), "posture": PostureTask(mechanics=mechanics, level=3)}
     tasks["second"] = (
@@ -54,12 +57,12 @@ def test_on_a_thousand_states_every_task_is_done(robot, request):
     assert worst < 1e-9
 
 
-@pytest.mark.parametrize("robot", ["arm", "walker"])
+@pytest.mark.parametrize("robot", ["arm", "walker", "humanoid"])
 def test_null_spaces_of_a_thousand_states(robot, request):
     """G_i·N_p is 0 for i ≤ p, N is idempotent, f gives the wanted acceleration; G on both sides of A is wrong."""
     mechanics = request.getfixturevalue(robot)
     random, disturbed, idempotent, missed = np.random.default_rng(SEED), 0.0, 0.0, []
-    hand = mechanics.frame("tcp" if robot == "arm" else "left_hand")
+    hand = mechanics.frame(HAND[robot])
     for _ in range(1000):
         place(mechanics, random)
         drift = mechanics.acceleration_drift(hand)
