@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.actuators.compiled import compiled
-from pliant.controllers.checks import Array
+from pliant.controllers.checks import Array, number_array
 from pliant.controllers.task_space.mechanics import Mechanics
-from pliant.errors import ConfigurationError, OutOfBoundsError, check_bounds
+from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_bounds
 
 
 class JointLimits:
@@ -92,7 +92,7 @@ def _ranges(mechanics: Mechanics) -> Array:
 
 
 def _pairs(position: ArrayLike, count: int) -> Array:
-    found = np.array(position, dtype=np.float64)
+    found = number_array("limits: position", position)
     if found.shape != (count, 2) or np.isnan(found).any():
         raise OutOfBoundsError(f"limits: position has shape {found.shape}; ({count}, 2) numbers are needed.")
     return found
@@ -101,7 +101,10 @@ def _pairs(position: ArrayLike, count: int) -> Array:
 def _largest(what: str, value: ArrayLike | None, count: int) -> Array:
     if value is None:
         return np.full(count, math.inf)
-    found = np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)).copy()
+    given = number_array(what, value)
+    if given.shape not in ((), (count,)):
+        raise ShapeError(f"{what} has shape {given.shape}; one number, or one of each of {count} joints, is needed.")
+    found = np.broadcast_to(given, (count,)).copy()
     if not (found > 0.0).all():
         raise OutOfBoundsError(f"{what} is {found.tolist()}; numbers above 0 are needed.")
     return found
