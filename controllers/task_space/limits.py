@@ -103,7 +103,7 @@ def _largest(what: str, value: ArrayLike | None, count: int) -> Array:
         return np.full(count, math.inf)
     given = number_array(what, value)
     if given.shape not in ((), (count,)):
-        raise ShapeError(f"{what} has shape {given.shape}; one number, or one of each of {count} joints, is needed.")
+        raise ShapeError(f"{what} has shape {given.shape}; one number, or {count}, is needed.")
     found = np.broadcast_to(given, (count,)).copy()
     if not (found > 0.0).all():
         raise OutOfBoundsError(f"{what} is {found.tolist()}; numbers above 0 are needed.")
