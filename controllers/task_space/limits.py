@@ -92,7 +92,7 @@ def _ranges(mechanics: Mechanics) -> Array:
 
 
 def _pairs(position: ArrayLike, count: int) -> Array:
-    found = np.array(position, dtype=np.float64)
+    found = number_array("limits: position", position)
     if found.shape != (count, 2) or np.isnan(found).any():
         raise OutOfBoundsError(f"limits: position has shape {found.shape}; ({count}, 2) numbers are needed.")
     return found

@@ -171,7 +171,7 @@ class Mechanics:
             return Frame(name, int(site.bodyid[0]), _three(site.pos), _four(site.quat))
         if name in bodies:
             return Frame(name, int(model.body(name).id))
-        raise unknown_name("frame", name, [*sites, *bodies], "the model")
+        raise unknown_name("frame", name, dict.fromkeys([*sites, *bodies]), "the model")
 
     def pose(self, frame: Frame) -> Array:
         """Return the pose of a frame, (7,), in the world, at the last `refresh`."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.controllers.task_space import JointLimits
-from pliant.errors import ConfigurationError, OutOfBoundsError
+from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError
 
 
 @pytest.fixture
@@ -55,3 +55,16 @@ def test_what_cannot_be_is_refused(arm):
         JointLimits(arm, window=0.0)
     with pytest.raises(OutOfBoundsError, match="position"):
         JointLimits(arm, position=[[0.0, 1.0]])
+
+
+@pytest.mark.parametrize("name", ["speed", "acceleration"])
+@pytest.mark.parametrize("value", ["fast", [1.0, 2.0], [[1.0], [2.0]]])
+def test_largest_values_of_another_shape_or_kind_are_refused_by_name(arm, name, value):
+    with pytest.raises(ShapeError, match=f"limits: {name}"):
+        JointLimits(arm, **{name: value})
+
+
+@pytest.mark.parametrize("value", ["wide", [[0.0, 1.0], [0.0]]])
+def test_positions_that_are_no_numbers_are_refused_by_name(arm, value):
+    with pytest.raises(ShapeError, match="limits: position"):
+        JointLimits(arm, position=value)

@@ -70,8 +70,11 @@ def test_a_drive_that_carries_the_weight_needs_no_torque_for_it():
 def test_what_cannot_be_is_refused(arm):
     with pytest.raises(UnknownNameError, match="wrist_9"):
         Mechanics(arm.model, ["wrist_9"])
-    with pytest.raises(UnknownNameError, match="frame"):
+    with pytest.raises(UnknownNameError, match="frame") as refusal:
         arm.frame("tip of the nose")
+    names = str(refusal.value).partition("Valid: ")[2].rstrip(".").split(", ")
+    assert {"base", "tcp", "forearm"} <= set(names)
+    assert len(names) == len(set(names))
     with pytest.raises(ConfigurationError, match="does not float"):
         Mechanics(arm.model, arm.joints, arm.model.body(1).name)
     with pytest.raises(OutOfBoundsError, match="velocity"):
