@@ -25,9 +25,14 @@ goal, for `overload_time` without interruption. Temperature is an input; only it
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from pliant.actuators.bam import BamServo
 from pliant.actuators.parameters import Parameter, resolve
 from pliant.errors import ConfigurationError, check_bounds
+
+Array = NDArray[np.float64]
 
 COUNT = math.radians(300.0) / 1023
 """One count of the position registers, rad."""
@@ -156,6 +161,28 @@ class AX12A:
         """Drive for a position error (goal minus position, rad), −1023…1023."""
         margin, slope = (self.ccw_margin, self.ccw_slope) if error > 0.0 else (self.cw_margin, self.cw_slope)
         return compliance_drive(error / COUNT, margin, rounded_slope(slope), self.punch, state.torque_limit)
+
+    def estimated_torque(self, error: ArrayLike, torque_limit: int | None = None) -> Array:
+        """Torque that position errors tell of, N·m: their drive's share of the stall torque.
+
+        It is what a servo that measures no current offers. It knows neither back-EMF nor friction: right only for
+        a joint that stands, within the friction of its gear; of a moving one it is too large.
+
+        Args:
+            error: goal minus position, rad, of any shape.
+            torque_limit: register 34, 1/1023; None: `max_torque`.
+
+        Raises:
+            OutOfBoundsError: an error that is no angle, or a limit out of its bounds.
+        """
+        limit = self.max_torque if torque_limit is None else torque_limit
+        check_bounds("AX-12A: torque_limit", limit, 0, FULL, "1/1023")
+        state = ServoState(float(limit))
+        errors = [
+            check_bounds("position error", value, -100.0, 100.0, "rad") for value in np.ravel(error).tolist()
+        ]
+        drives = np.array([self.drive(value, state) for value in errors])
+        return self.stall_torque / FULL * drives.reshape(np.shape(error))
 
     @property
     def motor(self) -> BamServo:

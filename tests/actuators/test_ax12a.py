@@ -1,6 +1,7 @@
 import math
 
 import numba
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -175,3 +176,19 @@ def test_a_register_takes_whole_numbers_only_and_the_limit_at_most_1023():
         AX12A(cw_slope=3.5)
     with pytest.raises(OutOfBoundsError, match="torque_limit"):
         AX12A().restarted(AX12A().powered_on, 1024)
+
+
+def test_the_torque_that_an_error_tells_is_its_drive_of_the_stall_torque():
+    servo = AX12A(punch=0, ccw_slope=32, cw_slope=64)
+    errors = [[0.0, 0.9 * COUNT, 17 * COUNT], [-33 * COUNT, 1.0, -1.0]]
+    told = servo.estimated_torque(errors)
+    np.testing.assert_allclose(told, [[0.0, 0.0, 0.75], [-0.75, 1.5, -1.5]])
+    assert servo.estimated_torque(1.0, torque_limit=0) == 0.0
+    assert servo.estimated_torque(1.0, torque_limit=341) == pytest.approx(0.5)
+    state = servo.powered_on
+    still = servo.torque(servo.drive(17 * COUNT, state), 0.0, state)
+    assert servo.estimated_torque(17 * COUNT) == pytest.approx(still)
+    assert servo.torque(servo.drive(17 * COUNT, state), 3.0, state) < still
+    for wrong in (math.nan, "much", 1e3):
+        with pytest.raises(OutOfBoundsError, match="position error"):
+            servo.estimated_torque([0.0, wrong])
