@@ -33,6 +33,14 @@ class Ended(NamedTuple):
     """Whether it gave up: the machine's operator is to see to something."""
 
 
+class Event(NamedTuple):
+    """Something that happened in a controller."""
+
+    time: float
+    """Since the state of `reset`, s."""
+    text: str
+
+
 class Adjustable(NamedTuple):
     """A number of a controller that may be changed while it runs."""
 
@@ -65,6 +73,9 @@ class Controller(ABC):
         With it the tool is clear of what it touches; None: nothing is added.
         """
         return None
+
+    events: Sequence[Event] = ()
+    """What has happened since `reset` that whoever runs it should know, oldest first; old ones may be dropped."""
 
     @property
     def ended(self) -> Ended | None:

@@ -1,7 +1,7 @@
 """Control of the interaction of a tool with its surroundings: force laws, frames, motions, and the controller."""
 
 from pliant.controllers.interaction.controller import InteractionController
-from pliant.controllers.interaction.execution import Conditioning, Event, Feedback, Mode, Watch
+from pliant.controllers.interaction.execution import Conditioning, Feedback, Mode, Watch
 from pliant.controllers.interaction.frames import ArmFrames, Frame, twist_in, wrench_in
 from pliant.controllers.interaction.gains import AdmittanceGains, DirectForceGains, LawLimits
 from pliant.controllers.interaction.goals import (
@@ -45,7 +45,6 @@ __all__ = [
     "DesiredWrench",
     "DirectForce",
     "DirectForceGains",
-    "Event",
     "ExplicitAdmittance",
     "Feedback",
     "Frame",

@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 
 from pliant.controllers.checks import Array, finite_array
-from pliant.controllers.controller import Controller, Ended
+from pliant.controllers.controller import Controller, Ended, Event
 from pliant.controllers.interaction.course import Course
-from pliant.controllers.interaction.execution import Conditioning, Event, Feedback, Mode, Watch
+from pliant.controllers.interaction.execution import Conditioning, Feedback, Mode, Watch
 from pliant.controllers.interaction.frames import Frame, as_frame
 from pliant.controllers.interaction.gains import Gains, LawLimits
 from pliant.controllers.interaction.goals import (

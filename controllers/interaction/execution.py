@@ -23,14 +23,6 @@ class Mode(StrEnum):
     """The joints have been brought to rest after a fault, and are held. Nothing is taken before `recover`."""
 
 
-class Event(NamedTuple):
-    """Something that happened."""
-
-    time: float
-    """Since the state of `reset`, s."""
-    text: str
-
-
 class Feedback(NamedTuple):
     """How it stands at the end of an update. Poses are in the world, wrenches in the law's axes at the tool."""
 

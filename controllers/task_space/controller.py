@@ -1,14 +1,15 @@
 """A stack of tasks as a robot's controller: from what is sensed to the torques of its joints."""
 
 import math
+from collections import deque
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array, finite_array
-from pliant.controllers.controller import Adjustable, Controller, Ended
+from pliant.controllers.controller import Adjustable, Controller, Ended, Event
 from pliant.controllers.paths import Path
 from pliant.controllers.poses import compose, pose
 from pliant.controllers.task_space.balance import Balance
@@ -23,6 +24,8 @@ from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, chec
 from pliant.hardware.robot import RobotInfo, State
 
 BASE_MOTIONS: Final = ("pose", "velocity", "acceleration")
+_REMEMBERED: Final = 1000
+"""Events that are kept."""
 _STEP: Final = 1e-4
 """Half the time over which accelerations are taken from velocities, s."""
 _AT_REST: Final = 2e-3
@@ -44,13 +47,6 @@ _STATUS: Final = {
     Status.CONSTRAINTS_RELAXED: "contacts cannot be kept",
     Status.BRAKING: "the tasks have no solution: braking",
 }
-
-
-class Event(NamedTuple):
-    """Something that happened, when, s since the controller began."""
-
-    time: float
-    text: str
 
 
 class TaskSpaceController(Controller):
@@ -102,7 +98,7 @@ class TaskSpaceController(Controller):
             raise unknown_name("base motion", base_motion, BASE_MOTIONS, "task-space control")
         self.base_motion, self.others = base_motion, others
         self.balance = balance
-        self.events: list[Event] = []
+        self.events: deque[Event] = deque(maxlen=_REMEMBERED)
         """What had to give way, and tasks that rest away from their targets."""
         self.sensing = True
         """Whether sensed poses are made use of."""

@@ -24,7 +24,7 @@ from pliant.deployment.episodes import Trace
 from pliant.deployment.policy import difference_numbers
 from pliant.deployment.remote.client import RemoteController
 from pliant.deployment.reports import write_controller_report
-from pliant.deployment.tool_trace import ToolTrace, force_difference
+from pliant.deployment.tool_trace import ToolTrace, event_text, force_difference
 from pliant.envs.description import described
 from pliant.errors import ConfigurationError, PliantError, RobotError, check_bounds
 from pliant.files import write_json
@@ -35,6 +35,8 @@ from pliant.hardware.safety import SafeRobot
 
 _DURATION = 10.0
 """How long a controller runs that does not say for how long, s."""
+_TOLD = 3
+"""The last events of a controller that are told when it is done; all are in metrics and recording."""
 _RECORDED = ("desired", "commanded", "measured", "wrench", "desired_wrench")
 """Of the feedback of an interaction controller."""
 
@@ -189,6 +191,11 @@ class ControllerDeployment(Deployment):
                 self._run.play(note)
         except KeyboardInterrupt:
             return
+        for event in self._run.tool.events[-_TOLD:]:
+            console.print(event_text(event), highlight=False, soft_wrap=True, markup=False)
+        if left := self._run.tool.left:
+            told = ", ".join(f"{name} {error:.3g}" for name, error in left.items())
+            console.print(f"from their targets at the end, m or rad: {told}", highlight=False, soft_wrap=True)
         ended = self._run.ended
         if ended is not None:
             console.print(f"{self._run.name}: {ended.reason}", highlight=False, soft_wrap=True, markup=False)
@@ -199,11 +206,11 @@ class ControllerDeployment(Deployment):
     def _note_tool(self, recorder: Recorder, time: float) -> str:
         """Record what the controller says of its tool; returns it in short."""
         now, events = self._run.tool.see()
+        for event in events:
+            recorder.event("info", event.text, time)
         if now is None:
             return ""
         recorder.tool(time, {name: getattr(now, name) for name in _RECORDED})
-        for event in events:
-            recorder.event("info", event.text, time)
         return f"{now.goal or now.mode}, force {np.linalg.norm(now.wrench[:3]):.1f} N"
 
     def metrics(self) -> dict[str, Any]:

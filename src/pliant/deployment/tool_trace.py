@@ -1,4 +1,4 @@
-"""What an interaction controller made of a run: pose and wrench of its tool, desired and measured, and events."""
+"""What a controller says of a run: events, and of its tool, if it is one of interaction, pose and wrench."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from pliant.controllers import Controller
-from pliant.controllers.interaction import Event, Feedback, InteractionController
+from pliant.controllers.controller import Event
+from pliant.controllers.interaction import Feedback, InteractionController
 from pliant.controllers.poses import matrix
+from pliant.controllers.task_space import TaskSpaceController
 from pliant.hardware.robot import Array
 from pliant.report import COLOURS, Report, figure
 
@@ -16,14 +18,14 @@ _WINDOW = 1.0
 
 
 class ToolTrace:
-    """What a controller says of its tool, period by period; nothing of a controller that controls none.
+    """What a controller says of its tool, period by period, and its events; of the tool only one of interaction.
 
     Args:
         controller: any.
     """
 
     def __init__(self, controller: Controller) -> None:
-        self._controller = controller if isinstance(controller, InteractionController) else None
+        self._controller = controller
         self.events: list[Event] = []
         """In order; times are since the controller began."""
         self._rows: list[Feedback] = []
@@ -31,13 +33,18 @@ class ToolTrace:
 
     def see(self) -> tuple[Feedback | None, list[Event]]:
         """Take what the controller says after an update; returns it, with the events that are new."""
-        if self._controller is None:
-            return None, []
-        now = self._controller.feedback()
-        self._rows.append(now)
         new = list(self._new_events())[::-1]
         self.events += new
+        if not isinstance(self._controller, InteractionController):
+            return None, new
+        now = self._controller.feedback()
+        self._rows.append(now)
         return now, new
+
+    @property
+    def left(self) -> dict[str, float]:
+        """Of task-space control, how far each task is from its target now, m or rad; of others nothing."""
+        return self._controller.errors() if isinstance(self._controller, TaskSpaceController) else {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -47,24 +54,29 @@ class ToolTrace:
         return np.array([getattr(row, name) for row in self._rows])
 
     def numbers(self) -> dict[str, Any]:
-        """Return the metrics of the tool."""
-        if not self._rows:
-            return {}
-        force = np.linalg.norm(self.array("wrench")[:, :3], axis=1)
-        return {
-            "max_force_N": float(force.max()),
-            "final_force_N": float(force[-1]),
-            "events": [f"{event.time:.3f} s: {event.text}" for event in self.events],
-        }
+        """Return the metrics of the tool, and the events."""
+        found: dict[str, Any] = {}
+        if self._rows:
+            force = np.linalg.norm(self.array("wrench")[:, :3], axis=1)
+            found = {"max_force_N": float(force.max()), "final_force_N": float(force[-1])}
+        if self.left:
+            found["final_errors"] = self.left
+        if self._rows or self.events:
+            found["events"] = [event_text(event) for event in self.events]
+        return found
 
     def _new_events(self) -> Iterator[Event]:
-        assert self._controller is not None
         for event in reversed(self._controller.events):
             if event is self._newest:
                 break
             yield event
         if self._controller.events:
             self._newest = self._controller.events[-1]
+
+
+def event_text(event: Event) -> str:
+    """Return an event in words, with its time."""
+    return f"{event.time:.3f} s: {event.text}"
 
 
 def force_difference(measured: ToolTrace, predicted: ToolTrace) -> dict[str, float]:
