@@ -120,7 +120,8 @@ class Gait(Controller):
     @property
     def swinging(self) -> NDArray[np.bool_]:
         """Whether each foot is in the air, (6,), once it walks."""
-        return np.less(self.phase, 1.0 - self._now[4])
+        swinging: NDArray[np.bool_] = self.phase < 1.0 - self._now[4]
+        return swinging
 
     @property
     @abstractmethod

@@ -33,8 +33,8 @@ class Update(StrEnum):
     SYNCHRONOUS = "synchronous"
     """Those of one step ago, as the equation says."""
     PUBLISHED = "published"
-    """As the lab's code computes it: u_a of two steps ago, the flexor's u_b (the extensor) of one, the extensor's
-    of two, the other legs of one. The period is longer by half and the output smaller by a third."""
+    """As the lab's code computes it: u_a of two steps ago, also for v_a; for the flexor u_b of one step ago, for the
+    extensor of two; of the other legs one. The period is longer by half and the output smaller by a third."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _step(u: Any, earlier: Any, v: Any, coupling: Any, numbers: Any, new: Any) -
     for leg in range(u.shape[1]):
         for a in range(2):
             partner = u[0, leg] if a == 1 else earlier[1, leg]
-            v[a, leg] += adaptation * (max(u[a, leg], 0.0) - v[a, leg])
+            v[a, leg] += adaptation * (max(earlier[a, leg], 0.0) - v[a, leg])
             pull = inhibition * max(partner, 0.0) - fatigue * v[a, leg] + drive
             for other in range(u.shape[1]):
                 pull += coupling[leg, other] * max(u[a, other], 0.0)

@@ -39,8 +39,10 @@ PATTERNS = {
         Pattern("wave", (2 / 6, 1 / 6, 0.0, 5 / 6, 4 / 6, 3 / 6), 5 / 6),
     )
 }
-"""Gaits by name. On each side a wave of steps runs from the rear to the front; the gaits differ by the lag
-between neighbours (1/2, 1/3, 1/3, 1/6 of a cycle) and between the sides (1/2, 1/3, 1/2, 1/2).
+"""Gaits by name.
+
+On each side a wave of steps runs from the rear to the front. The gaits differ by the lag between neighbours (1/2,
+1/3, 1/3, 1/6 of a cycle, from tripod to wave) and between the sides (1/2, 1/3, 1/2, 1/2).
 
 Source: Wilson 1966, Insect walking; Collins and Stewart 1993, Hexapodal gaits and coupled nonlinear
 oscillator models.
