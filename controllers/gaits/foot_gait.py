@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array
-from pliant.controllers.gaits.gait import Gait, GaitCommand
+from pliant.controllers.gaits.gait import Gait, GaitCommand, smooth_rise
 from pliant.controllers.gaits.legs import SEGMENTS, Legs, hexapod_legs
 from pliant.controllers.gaits.oscillators import Kuramoto, Oscillators
 from pliant.controllers.gaits.patterns import LEGS, Pattern, pattern_of
@@ -79,8 +79,11 @@ class FootGait(Gait):
     @pattern.setter
     def pattern(self, pattern: str | Pattern) -> None:
         self._pattern = pattern_of(pattern)
-        self._rhythm.couple(self._pattern.offsets)
         self._wanted[-1] = self._duty
+        self._offsets = self._offsets + smooth_rise(self._changed) * self._shift
+        shift = self._pattern.offsets - self._offsets
+        shift -= shift[0]
+        self._shift, self._changed = shift - np.round(shift), 0.0
 
     @property
     def rhythm(self) -> Oscillators:
@@ -107,17 +110,29 @@ class FootGait(Gait):
         return self._pattern.duty
 
     def _begin(self) -> None:
-        self._rhythm.begin(self._pattern.offsets)
+        self._offsets, self._shift, self._changed = self._pattern.offsets, np.zeros(len(LEGS)), 1.0
+        self._rhythm.begin(self._offsets)
 
     def _advance(self, dt: float, command: GaitCommand, duty: float, gain: float) -> Array:
         velocities = self._velocities(command)
         frequency = self._cadence(velocities, duty, command.stride)
         if dt > 0.0:
+            if self._changed < 1.0:
+                self._change(dt * frequency)
             self._rhythm.advance(dt, frequency)
         growth = gain * self._rhythm.amplitude
         strides = velocities * (duty / frequency)
         compiled(_paths)(self.phase, duty, strides, growth, self._lift, self._feet, command.height, self._points)
         return self.legs.nearest(self._points)[0]
+
+    def _change(self, cycles: float) -> None:
+        """Lead the lags on to those of the pattern, so slowly that no leg's phase loses half its speed.
+
+        Changed at once, the old phases may be an unstable equilibrium of the new lags: the wave's of the tripod.
+        """
+        fastest = 1.875 * float(np.abs(self._shift).max())
+        self._changed = min(1.0, self._changed + 0.5 * cycles / fastest) if fastest else 1.0
+        self._rhythm.couple(self._offsets + smooth_rise(self._changed) * self._shift)
 
     def _trouble(self, stride: float, height: float) -> str | None:
         cycle, duty = np.arange(_SAMPLES) / _SAMPLES, self._duty

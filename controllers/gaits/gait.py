@@ -245,7 +245,7 @@ class Gait(Controller):
         most = min(dt, max(begin, 0.0)) / self.ramp if aim else dt / self.ramp
         self._grown += min(max(aim - self._grown, -most), most)
         target = self._angles(dt)
-        left = 1.0 - _smooth(self._time / self._settling) if self._settling else 0.0
+        left = 1.0 - smooth_rise(self._time / self._settling) if self._settling else 0.0
         target += left * self._away
         if left == 0.0 and self._away.any():
             self._away[:] = 0.0
@@ -282,7 +282,7 @@ class Gait(Controller):
     def _angles(self, dt: float) -> Array:
         speed, turn_rate, height, stride, duty = self._now.tolist()
         command = GaitCommand(speed, turn_rate, height, stride)
-        angles = self._advance(dt, command, duty, _smooth(self._grown))
+        angles = self._advance(dt, command, duty, smooth_rise(self._grown))
         return np.clip(angles, -self._ranges, self._ranges).ravel()
 
     def _command(self, angles: Array) -> Array:
@@ -352,7 +352,7 @@ def _last_good(good: Callable[[float], bool], begin: float, end: float) -> float
     return begin
 
 
-def _smooth(s: float) -> float:
+def smooth_rise(s: float) -> float:
     """Rise from 0 to 1 with neither speed nor acceleration at the ends."""
     s = min(max(s, 0.0), 1.0)
     return s * s * s * (10.0 - 15.0 * s + 6.0 * s * s)

@@ -201,6 +201,6 @@ def _deflect(before: Any, y: Any, since: Any, swing: Any, coxa: Any, period: flo
         coxa[leg] += (2.0 if y[leg] > 0.0 else -2.0) / period
         if before[leg] < 0.0 <= y[leg]:
             since[leg] = 0.0
-            coxa[leg] = -swing[leg] / period
+            coxa[leg] = -(swing[leg] - 1.0) / period  # it is at this step, the first of as many, already
         elif y[leg] < 0.0 <= before[leg]:
             swing[leg] = since[leg]
