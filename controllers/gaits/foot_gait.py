@@ -46,6 +46,13 @@ class FootGait(Gait):
         OutOfBoundsError: a number out of its range; a stride that a leg does not reach, with the longest one.
     """
 
+    _offsets: Array
+    """Of the pattern that was, (6,), cycles."""
+    _shift: Array
+    """From there to the pattern's, (6,), cycles."""
+    _changed: float
+    """How much of the way to the pattern is done."""
+
     def __init__(
         self,
         info: RobotInfo,

@@ -33,8 +33,9 @@ class Update(StrEnum):
     SYNCHRONOUS = "synchronous"
     """Those of one step ago, as the equation says."""
     PUBLISHED = "published"
-    """As the lab's code computes it: u_a of two steps ago, also for v_a; for the flexor u_b of one step ago, for the
-    extensor of two; of the other legs one. The period is longer by half and the output smaller by a third."""
+    """As the lab's code computes it: u_a of two steps ago, also for v_a; the flexor takes its partner's value
+    of one step ago, the extensor that of two; of the other legs one. The period is half as long again, the output
+    smaller by a third."""
 
 
 @dataclass(frozen=True)

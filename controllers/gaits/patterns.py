@@ -50,7 +50,7 @@ oscillator models.
 
 
 def pattern_of(pattern: str | Pattern) -> Pattern:
-    """Return the gait of that name; raise `UnknownNameError` if there is none. A `Pattern` is returned as it is."""
+    """Return the gait of that name, or a `Pattern` as it is; raise `UnknownNameError` if there is none."""
     if isinstance(pattern, Pattern):
         return pattern
     if pattern not in PATTERNS:
