@@ -58,8 +58,6 @@ class Gait(Controller):
         OutOfBoundsError: a number out of its range, or a command that no leg can follow.
     """
 
-    duration: float = math.inf
-    """For how long it walks, s: without an end."""
     _clock: float
     """Time of the last update, s."""
     _time: float
