@@ -1,5 +1,6 @@
 """The examples of the documentation do what they say."""
 
+import json
 import os
 import re
 import subprocess
@@ -109,6 +110,16 @@ def test_the_page_on_force_and_torque_runs_as_it_stands(tmp_path):
     assert run_python(f"{use}\nassert abs(wrench).max() < 1e-12", tmp_path).endswith(" ''\n")
     assert run_python(identify, tmp_path).startswith("ToolLoad(mass=1.2")
     assert "12." in run_python(emulated, tmp_path)
+
+
+def test_the_page_on_gaits_runs_as_it_stands(tmp_path):
+    (use,) = blocks("docs/gaits.md", "python")
+    still = "assert np.ptp(targets[-50:], axis=0).max() < 1e-3, 'it stands'"
+    walked = "assert np.ptp(targets[950:1200], axis=0).min() > 0.02, np.ptp(targets[950:1200], axis=0)"
+    longest, phases = run_python(f"{use}\n{still}\n{walked}", tmp_path).splitlines()
+    assert longest.endswith("longest stride 0.212 m")
+    apart = json.loads(phases.replace("'", '"'))
+    assert [round(phase % 1.0, 2) for phase in apart.values()] == [0.0, 0.33, 0.67, 0.5, 0.83, 0.17]
 
 
 def test_the_page_on_universal_robots_runs_as_it_stands(tmp_path):
