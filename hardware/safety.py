@@ -125,8 +125,8 @@ class SafeRobot(Robot):
     - The first motion starts from the state's own command, which a machine at rest measures then.
     - `walk_to` goes anywhere at walking speed.
     - From outside its range a joint comes back in at walking speed.
-    - A robot that is commanded torques or forces does not walk: slowly changed, they would move it just the same.
-      It begins where it stands; `walk_to` and every end brake it by `stop` and leave it to the machine.
+    - A robot that is commanded torques or forces alone does not walk: slowly changed, they would move it just the
+      same. It begins where it stands; `walk_to` and every end brake it by `stop` and leave it to the machine.
     - **Trip.** Reads that go on failing or whose `State.time` stands still, a machine that refuses a command, a
       joint beyond its limits, periods that go on being late, the stop key: the joints are held for `hold_time`,
       then the robot is closed (torque off, in the robot's own order), and `RobotError` says why. Nothing moves
@@ -159,8 +159,8 @@ class SafeRobot(Robot):
         self._stop_key = stop_key or (lambda: False)
         self._clock = clock or SystemClock()
         self._interrupts = Interrupts()
-        self.walks = not any(channel.unit in EFFORTS for channel in robot.info.command)
-        """Whether it walks: its commands are places, neither torques nor forces."""
+        self.walks = _walks(robot.info)
+        """Whether it walks: a place is commanded of everything, beside which a torque or force only limits."""
         limits = _motion_limits(robot.info, self.config.motion)
         self._bounds = bounds(limits, robot.info.command, robot.info.period, walk=False)
         self._walking = bounds(limits, robot.info.command, robot.info.period, walk=True)
@@ -617,6 +617,12 @@ class SafeRobot(Robot):
                 yield Motion(end.value, still.speed)
         while not (self._last.value == still.value).all():
             yield still
+
+
+def _walks(info: RobotInfo) -> bool:
+    """Whether nothing is commanded a torque or a force alone."""
+    efforts = {channel.owner for channel in info.command if channel.unit in EFFORTS}
+    return efforts <= {channel.owner for channel in info.command if channel.unit not in EFFORTS}
 
 
 def _motion_limits(info: RobotInfo, motion: Mapping[str, MotionLimits]) -> list[MotionLimits]:

@@ -5,6 +5,7 @@ import math
 import os
 import select
 import time
+import weakref
 from array import array
 from collections.abc import Callable, Sequence
 
@@ -64,11 +65,8 @@ class ControlServer:
         self._visits: dict[int, _Visit] = {}
         self._stopping = False
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        try:
-            self._listener = Listener(address)
-        except BaseException:
-            os.close(self._wake)
-            raise
+        weakref.finalize(self, os.close, self._wake)  # not before: `stop` may write to it at any time
+        self._listener = Listener(address)
         self.address = self._listener.address
         """Where robots connect."""
 
@@ -90,8 +88,6 @@ class ControlServer:
                     self._drop_silent(poll)
         finally:
             self._listener.close()
-            wake, self._wake = self._wake, -1
-            os.close(wake)
             for visit in list(self._visits.values()):
                 _send_last(visit, json_messages.fail(visit.number, "it was stopped."))
             for visit in list(self._visits.values()):
@@ -100,8 +96,7 @@ class ControlServer:
     def stop(self) -> None:
         """End `run` once the command that is being computed is sent. Safe to call from a signal's handler."""
         self._stopping = True
-        if self._wake >= 0:
-            os.eventfd_write(self._wake, 1)
+        os.eventfd_write(self._wake, 1)
 
     def _receive(self, poll: select.poll) -> None:
         connection = self._listener.accept()
