@@ -43,7 +43,7 @@ def test_a_point_goes_to_its_target_and_the_joints_keep_what_is_left():
     controller = made({"target": goal.tolist(), "speed": 0.4})
     played(controller, 1.5)
     assert controller.errors()["tool"] < 1e-3
-    assert controller.events == []
+    assert not controller.events
 
 
 def test_without_a_target_everything_stays_where_it_is():
