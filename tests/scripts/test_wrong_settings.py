@@ -209,7 +209,6 @@ def test_no_setting_takes_what_it_may_not_be(verb, choices, attempt):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=False, reason="some words are still taken, such as one for robot.machine.encoders.elbow")
 @pytest.mark.parametrize(("verb", "choices"), CASES)
 def test_no_setting_takes_what_it_may_not_be_in_more_cases(verb, choices, attempt):
     """A larger part; `lambda k, j: True` tries everything and takes half an hour."""
