@@ -43,6 +43,7 @@ class Task(ABC):
         kind: which of the above.
         rows: of how many numbers its acceleration is made.
         size: of how many its target is.
+        axes: of how many its error, gains and references are.
         stiffness: K_P, 1/s², for all or each of the numbers that could be chosen from.
         damping: K_D, 1/s, likewise; None: critical, 2·√K_P.
         level: tasks of a lower number go first, and are not disturbed by others.
@@ -78,7 +79,7 @@ class Task(ABC):
 
     @abstractmethod
     def bind(self, mechanics: Mechanics) -> dict[str, Any]:
-        """Return what compiled code must know of it on a robot: some of the fields of a row of `rows.packed`.
+        """Return what compiled code must know of it on a robot: some of the fields of a row of `Packed.table`; of a kind of your own none.
 
         Raises:
             UnknownNameError: a frame or joint that the model does not have.

@@ -14,8 +14,10 @@ from pliant.controllers.task_space import (
     OrientationTask,
     PointTask,
     PostureTask,
+    Task,
     TaskStack,
 )
+from pliant.controllers.task_space.tasks import OWN
 from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError
 
 
@@ -173,3 +175,39 @@ def test_what_cannot_be_is_refused(arm):
     task = PointTask("tcp")
     with pytest.raises(ConfigurationError, match="twice"):
         TaskStack(arm, {"one": task, "two": task})
+
+
+class Height(Task):
+    """A task with code of its own: a frame's height."""
+
+    def __init__(self, frame: str) -> None:
+        super().__init__(OWN, 1, 1, 1, 100.0, 20.0, 1, 1.0)
+        self.frame = frame
+
+    def bind(self, mechanics):
+        return {}
+
+    def measure(self, mechanics):
+        return mechanics.pose(mechanics.frame(self.frame))[2:3]
+
+    def write(self, mechanics, jacobian, wanted, scale):
+        frame = mechanics.frame(self.frame)
+        jacobian[0] = mechanics.jacobian(frame)[2]
+        self.error[:], self.rate[:] = self.target - self.measure(mechanics), jacobian[0] @ mechanics.velocity
+        wanted[0] = self.stiffness[0] * self.error[0] - self.damping[0] * self.rate[0]
+        wanted[0] -= mechanics.acceleration_drift(frame)[2]
+        scale[0] = 1.0
+
+
+def test_a_task_of_ones_own_does_what_ours_would(arm):
+    random = np.random.default_rng(SEED)
+    for _ in range(20):
+        place(arm, random)
+        own, ours = Height("tcp"), PointTask("tcp", axes=["z"], stiffness=100.0, damping=20.0)
+        found = []
+        for task in (own, ours):
+            stack = TaskStack(arm, {"tool": task, "rest": PostureTask(mechanics=arm)})
+            stack.hold()
+            task.target[-1 if task is own else 2] += 0.1
+            found.append(stack.solve().torque.copy())
+        assert found[0] == pytest.approx(found[1], rel=1e-9, abs=1e-9)
