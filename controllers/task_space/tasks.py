@@ -79,7 +79,9 @@ class Task(ABC):
 
     @abstractmethod
     def bind(self, mechanics: Mechanics) -> dict[str, Any]:
-        """Return what compiled code must know of it on a robot: some of the fields of a row of `Packed.table`; of a kind of your own none.
+        """Return what compiled code must know of it on a robot: some fields of a row of `Packed.table`.
+
+        A kind of your own has none: `{}`.
 
         Raises:
             UnknownNameError: a frame or joint that the model does not have.
