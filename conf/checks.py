@@ -159,9 +159,12 @@ def _checked(key: str, value: Any, usual: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, str) and "${" in value:
         return
     if _within(key, _FREE) and not (isinstance(value, Mapping) and isinstance(usual, Mapping)):
-        if isinstance(value, bool) and _number(usual):
+        machine = _within(key, ("robot.machine",))
+        if _number(usual) and (isinstance(value, bool) or (machine and isinstance(value, str))):
             raise _wrong(key, value, "a number")
-        _all_numbers(key, value, finite=_within(key, ("robot.machine",)))
+        if machine and isinstance(usual, str) and value is not None and not isinstance(value, str):
+            raise _wrong(key, value, "a text")
+        _all_numbers(key, value, finite=machine)
     elif isinstance(usual, Mapping):
         yield from _checked_node(key, value, usual)
     elif isinstance(value, Mapping):

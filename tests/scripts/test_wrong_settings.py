@@ -43,6 +43,7 @@ VERBS = {
         ["hardware=simulated", "robot=ur10", "robot.model.mode=torque", "controller=task_space", "duration=0.05"],
     ],
     "control": [["controller=setpoint_pid"], ["robot=ur10_plane", "controller=admittance"]],
+    "weigh": [["robot=ur10_plane"]],
     "emulate": [[]],
     "emulate_ur": [[]],
     "emulate_net_ft": [[]],
@@ -53,11 +54,17 @@ VERBS = {
         [f"+experiment@experiments.{name}={name}"]
         for name in (
             *("admittance", "chirp", "direct_force", "hand_guiding", "ilc", "interaction"),
-            *("sine2", "step", "steps2", "task_space_atlas", "task_space_ur10", "two_link"),
+            *("sine2", "step", "steps2", "task_space_atlas", "task_space_ur10", "two_link", "whole_body"),
         )
     ],
 }
-NEEDS = {"train": "stable_baselines3", "deploy": "mcap", "emulate": "dynamixel_sdk", "view": "PIL.Image"}
+NEEDS = {
+    "train": "stable_baselines3",
+    "deploy": "mcap",
+    "weigh": "mcap",
+    "emulate": "dynamixel_sdk",
+    "view": "PIL.Image",
+}
 HEAVY = {
     "ilc": ("pliant.controllers.learning.IterativeLearning.__iter__",),
     "train": ("pliant.training.loop.Training.run",),
@@ -65,6 +72,7 @@ HEAVY = {
     "play": ("pliant.scripts.play.run_episode",),
     "deploy": ("pliant.deployment.deployment.Deployment.run",),
     "control": ("pliant.scripts.control.ControlServer",),
+    "weigh": ("pliant.deployment.weighing.WeighingRun",),
     "emulate": ("pliant.scripts.emulate.Emulator",),
     "emulate_ur": ("pliant.scripts.emulate._serve",),
     "emulate_net_ft": ("pliant.scripts.emulate._serve",),
