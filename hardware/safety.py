@@ -6,102 +6,21 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from types import MappingProxyType, TracebackType
-from typing import Final, NoReturn, Self
+from types import TracebackType
+from typing import NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.errors import ConfigurationError, PliantError, RobotError, check_bounds, check_count, unknown_name
-from pliant.hardware.limits import Bounds, Motion, MotionLimits, bounds, limit_motion
+from pliant.errors import ConfigurationError, PliantError, RobotError, unknown_name
+from pliant.hardware.limits import Bounds, Motion, bounds, limit_motion
 from pliant.hardware.retracing import Trail
-from pliant.hardware.robot import Array, Channel, Robot, RobotInfo, State, check_command
+from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
+from pliant.hardware.safety_config import JointLimits, SafetyConfig, motion_limits, walks
 from pliant.hardware.stopping import Interrupts
 from pliant.hardware.timing import Clock, SystemClock
 
 log = logging.getLogger(__name__)
-
-DEFAULT_MOTION: Mapping[str, MotionLimits] = MappingProxyType(
-    {
-        "rad": MotionLimits(speed=1.5, acceleration=15.0, step=0.1, walk_speed=0.3),
-        "m": MotionLimits(speed=0.25, acceleration=2.5, step=0.02, walk_speed=0.05),
-        "rad/s": MotionLimits(speed=5.0, acceleration=200.0, walk_speed=1.0),
-        "1": MotionLimits(speed=5.0, acceleration=500.0, walk_speed=0.5),
-    }
-)
-"""Motion limits by the unit of a column, for columns that have none of their own."""
-EFFORTS: Final = ("N·m", "N")
-"""Units of torques and forces. Of their own accord such columns go from 0 to their largest value in …"""
-_EFFORT_RISE: Final = 0.05
-"""… this time, s, however quickly that changes."""
-_AT_ONCE: Final = 1e12
-"""Acceleration that limits nothing, u/s²."""
-
-
-@dataclass(frozen=True)
-class JointLimits:
-    """What may be measured at a joint; beyond it the robot is stopped.
-
-    A limit of what the robot does not measure is refused by `SafeRobot`: it would keep nothing.
-    """
-
-    low: float = -math.inf
-    """Smallest angle, rad; of a slide joint everything is in m and N."""
-    high: float = math.inf
-    """Largest angle, rad."""
-    speed: float = math.inf
-    """rad/s."""
-    torque: float = math.inf
-    """N·m."""
-
-    def __post_init__(self) -> None:
-        if not (-math.inf <= self.low < self.high <= math.inf):
-            raise ConfigurationError(f"joint limits: [{self.low:g}, {self.high:g}] rad is no range.")
-        for name, unit in (("speed", "rad/s"), ("torque", "N·m")):
-            if not getattr(self, name) > 0:
-                raise ConfigurationError(f"joint limits: {name} {getattr(self, name):g} {unit} is not above 0.")
-
-    @property
-    def limited(self) -> tuple[str, ...]:
-        """Which of position, velocity and torque are limited."""
-        given = {
-            "position": math.isfinite(self.low) or math.isfinite(self.high),
-            "velocity": math.isfinite(self.speed),
-            "torque": math.isfinite(self.torque),
-        }
-        return tuple(name for name, finite in given.items() if finite)
-
-
-@dataclass(frozen=True)
-class SafetyConfig:
-    """How a `SafeRobot` limits and watches."""
-
-    motion: Mapping[str, MotionLimits] = field(default_factory=lambda: DEFAULT_MOTION)
-    """Limits of the command by column (`joint/quantity`) or, for columns not named, by unit: one that occurs, or
-    one of `DEFAULT_MOTION`, which has what is not given here. Torques and forces that are not given rise from 0 to
-    their largest in 50 ms."""
-    joints: Mapping[str, JointLimits] = field(default_factory=dict)
-    """Limits of what is measured, by joint."""
-    excess: int = 3
-    """Measurements in a row beyond a joint's limits at which the robot is stopped."""
-    patience: int = 3
-    """Reads in a row that may fail or bring nothing new; the last state stands in for them."""
-    overruns: int = 5
-    """Late periods in a row that are let pass."""
-    hold_time: float = 1.0
-    """Time for which the joints are held before the torque goes off, s."""
-    return_to_rest: bool = True
-    """Whether `close` walks back to rest first."""
-
-    def __post_init__(self) -> None:
-        check_count("excess", self.excess, 1, 1000)
-        for name in ("patience", "overruns"):
-            check_count(name, getattr(self, name), 0, 1000)
-        check_bounds("hold_time", self.hold_time, 0.0, 60.0, "s")
-        for kind, given in ((MotionLimits, self.motion), (JointLimits, self.joints)):
-            for name, limit in given.items():
-                if not isinstance(limit, kind):
-                    raise ConfigurationError(f"safety limits of {name!r}: {limit!r} is no {kind.__name__}.")
 
 
 @dataclass
@@ -159,9 +78,9 @@ class SafeRobot(Robot):
         self._stop_key = stop_key or (lambda: False)
         self._clock = clock or SystemClock()
         self._interrupts = Interrupts()
-        self.walks = _walks(robot.info)
+        self.walks = walks(robot.info)
         """Whether it walks: a place is commanded of everything, beside which a torque or force only limits."""
-        limits = _motion_limits(robot.info, self.config.motion)
+        limits = motion_limits(robot.info, self.config.motion)
         self._bounds = bounds(limits, robot.info.command, robot.info.period, walk=False)
         self._walking = bounds(limits, robot.info.command, robot.info.period, walk=True)
         low, high = self._bounds.low, self._bounds.high
@@ -617,31 +536,3 @@ class SafeRobot(Robot):
                 yield Motion(end.value, still.speed)
         while not (self._last.value == still.value).all():
             yield still
-
-
-def _walks(info: RobotInfo) -> bool:
-    """Whether nothing is commanded a torque or a force alone."""
-    efforts = {channel.owner for channel in info.command if channel.unit in EFFORTS}
-    return efforts <= {channel.owner for channel in info.command if channel.unit not in EFFORTS}
-
-
-def _motion_limits(info: RobotInfo, motion: Mapping[str, MotionLimits]) -> list[MotionLimits]:
-    """Return the limits of every column; raise `UnknownNameError` for a name that is none's."""
-    choices = list(dict.fromkeys([*info.command_names, *(channel.unit for channel in info.command)]))
-    for name in motion:
-        if name not in choices and name not in (*DEFAULT_MOTION, *EFFORTS):
-            raise unknown_name("command column or unit", name, choices, "the motion limits")
-    return [_column_limits(channel, motion) for channel in info.command]
-
-
-def _column_limits(channel: Channel, motion: Mapping[str, MotionLimits]) -> MotionLimits:
-    name, unit = channel.name, channel.unit
-    limits = motion.get(name) or motion.get(unit) or DEFAULT_MOTION.get(unit)
-    if limits is None and unit in EFFORTS:
-        largest = max(-channel.low, channel.high)
-        return MotionLimits(min(largest / _EFFORT_RISE, 1e9), _AT_ONCE)
-    if limits is None:
-        raise ConfigurationError(
-            f"no motion limits for the command column {name!r} in {unit}; give them by its name or its unit."
-        )
-    return limits

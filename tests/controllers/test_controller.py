@@ -14,7 +14,8 @@ from pliant.controllers.setpoints import Setpoints
 from pliant.controllers.trajectories import MinimumJerk, Recorded, Step
 from pliant.errors import MismatchError, OutOfBoundsError, RobotError, ShapeError, UnknownNameError
 from pliant.hardware.robot import Channel, Robot, RobotInfo, State, check_command
-from pliant.hardware.safety import SafeRobot, SafetyConfig
+from pliant.hardware.safety import SafeRobot
+from pliant.hardware.safety_config import SafetyConfig
 from pliant.hardware.timing import StepClock
 
 PERIOD = 0.1

@@ -264,7 +264,7 @@ def test_a_policy_brings_its_task_and_its_period(policy_file):
         ),
         (
             [
-                "+safety.joints.elbow._target_=pliant.hardware.safety.JointLimits",
+                "+safety.joints.elbow._target_=pliant.hardware.safety_config.JointLimits",
                 "+safety.joints.elbow.speed=0.01",
             ],
             RobotError,

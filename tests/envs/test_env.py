@@ -21,7 +21,8 @@ from pliant.errors import (
     UnknownNameError,
 )
 from pliant.hardware.robot import Channel, Robot, RobotInfo, State, check_command
-from pliant.hardware.safety import SafeRobot, SafetyConfig
+from pliant.hardware.safety import SafeRobot
+from pliant.hardware.safety_config import SafetyConfig
 from pliant.hardware.timing import StepClock
 from pliant.hardware.wrapper import RobotWrapper
 

@@ -7,7 +7,8 @@ import pytest
 
 from pliant.hardware.limits import Bounds, MotionLimits
 from pliant.hardware.retracing import Trail
-from pliant.hardware.safety import SafeRobot, SafetyConfig
+from pliant.hardware.safety import SafeRobot
+from pliant.hardware.safety_config import SafetyConfig
 
 PERIOD = 0.01
 LIMITS = Bounds(np.full(2, -1.0), np.ones(2), np.full(2, 0.5), np.full(2, 20.0))

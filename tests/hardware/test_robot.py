@@ -7,7 +7,8 @@ import pytest
 
 from pliant.errors import ConfigurationError, RobotError, UnknownNameError
 from pliant.hardware.robot import Channel, RobotInfo, State, joint_signals, stacked
-from pliant.hardware.safety import SafeRobot, SafetyConfig
+from pliant.hardware.safety import SafeRobot
+from pliant.hardware.safety_config import SafetyConfig
 from pliant.hardware.wrapper import RobotWrapper
 
 IMU = Channel("imu/gyro_x", "rad/s", -35.0, 35.0)

@@ -7,7 +7,8 @@ import pytest
 
 from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError, UnknownNameError
 from pliant.hardware.limits import MotionLimits
-from pliant.hardware.safety import JointLimits, SafeRobot, SafetyConfig
+from pliant.hardware.safety import SafeRobot
+from pliant.hardware.safety_config import JointLimits, SafetyConfig
 from pliant.hardware.timing import StepClock
 
 MOTION = {"rad": MotionLimits(speed=2.0, acceleration=20.0, step=0.1, walk_speed=0.5)}

@@ -20,7 +20,8 @@ from pliant.errors import PliantError
 from pliant.hardware.dynamixel.robot import DynamixelRobot
 from pliant.hardware.limits import MotionLimits, limit_motion
 from pliant.hardware.recording import Recorder
-from pliant.hardware.safety import SafeRobot, SafetyConfig
+from pliant.hardware.safety import SafeRobot
+from pliant.hardware.safety_config import SafetyConfig
 
 pytest.importorskip("mcap")
 pytest.importorskip("dynamixel_sdk")

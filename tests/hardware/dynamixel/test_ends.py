@@ -12,7 +12,8 @@ import pytest
 from pliant.controllers import Rows, run
 from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError
 from pliant.hardware.limits import MotionLimits
-from pliant.hardware.safety import JointLimits, SafeRobot, SafetyConfig
+from pliant.hardware.safety import SafeRobot
+from pliant.hardware.safety_config import JointLimits, SafetyConfig
 
 KINDS = ("position", "extended", "current_position", "compliant", "current", "pwm", "xl430", "ax12a")
 WATCHED = tuple(kind for kind in KINDS if kind != "ax12a")

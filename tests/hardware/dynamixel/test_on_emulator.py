@@ -13,7 +13,8 @@ import pytest
 from pliant.errors import RobotError
 from pliant.hardware.dynamixel.config import DynamixelConfig, DynamixelJoint, ServoMount
 from pliant.hardware.dynamixel.robot import DynamixelRobot
-from pliant.hardware.safety import SafeRobot, SafetyConfig
+from pliant.hardware.safety import SafeRobot
+from pliant.hardware.safety_config import SafetyConfig
 from pliant.hardware.timing import StepClock
 
 pytest.importorskip("dynamixel_sdk")

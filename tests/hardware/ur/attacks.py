@@ -9,7 +9,7 @@ from tests.hardware.campaign import SIGNALS, mixed
 from pliant.controllers.ur_kinematics import UrKinematics
 from pliant.envs.emulators.ur.settings import START, ControllerSettings, Gap
 from pliant.hardware.limits import MotionLimits
-from pliant.hardware.safety import JointLimits, SafetyConfig
+from pliant.hardware.safety_config import JointLimits, SafetyConfig
 from pliant.hardware.ur.config import MODES, URConfig
 from pliant.hardware.ur_arms import JOINTS
 

@@ -9,7 +9,8 @@ import pytest
 from pliant.controllers.ur_kinematics import UrKinematics
 from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError
 from pliant.hardware.limits import MotionLimits
-from pliant.hardware.safety import JointLimits, SafeRobot, SafetyConfig
+from pliant.hardware.safety import SafeRobot
+from pliant.hardware.safety_config import JointLimits, SafetyConfig
 from pliant.hardware.ur.signals import nearest_rotation
 
 pytest.importorskip("rtde_control", reason="ur-rtde is the other end of the wire")
