@@ -103,8 +103,13 @@ def _scan(bus: Bus, options: Options, console: Console) -> None:
     if table.row_count:
         console.print(table)
     else:
-        tried = ", ".join(map(str, rates))
-        console.print(f"no servo answers on {bus.path} at {tried} bit/s. Other rates: rates=all", highlight=False)
+        tried, spoken = ", ".join(map(str, rates)), options.number("protocol", 2)
+        console.print(
+            f"no servo answers on {bus.path} at {tried} bit/s in Protocol {spoken}. Others: rates=all, "
+            f"protocol={3 - spoken} (AX and MX servos speak 1)",
+            highlight=False,
+            soft_wrap=True,
+        )
 
 
 def _ping(bus: Bus, options: Options, console: Console) -> None:

@@ -39,7 +39,7 @@ def test_scan_finds_servos_at_the_rates_it_is_told(tool):
     everywhere = tool("scan", "servo=1,7", "rates=1000000,57600")
     assert "XL330-M288" in everywhere
     assert "57600" in everywhere
-    assert "no servo answers" in tool("scan", "servo=4")
+    assert "in Protocol 2. Others: rates=all, protocol=1" in tool("scan", "servo=4")
 
 
 def test_ping_ends_with_an_error_if_one_is_silent(tool, capsys):
