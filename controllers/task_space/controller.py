@@ -78,6 +78,8 @@ class TaskSpaceController(Controller):
         OutOfBoundsError, ShapeError: numbers that cannot be.
     """
 
+    at_once = True
+
     def __init__(
         self,
         stack: TaskStack,
@@ -136,8 +138,6 @@ class TaskSpaceController(Controller):
         self._sensed: Sensing | None = None
         self._ended: Ended | None = None
         self._last: float | None = None
-
-    at_once = True
 
     @property
     def ended(self) -> Ended | None:

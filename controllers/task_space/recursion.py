@@ -84,9 +84,19 @@ class Recursion:
         if self._solve(self._record, self._singular):
             solution.status = Status.SOLVED
         else:
-            solution.torque[:] = 0.0
-            solution.status = Status.BRAKING
+            self._brake(problem)
         return solution
+
+    def _brake(self, problem: Problem) -> None:
+        """Torques that brake, as far as they are within their bounds and contacts leave it to them."""
+        solution, which = self.solution, problem.actuated
+        needed = (problem.inertia @ problem.braking + problem.bias)[which]
+        if not np.isfinite(needed).all():
+            needed = np.zeros(len(which))
+        solution.torque[:] = np.clip(needed, problem.torque_low, problem.torque_high)
+        solution.acceleration[:] = problem.braking
+        solution.force[:] = 0.0
+        solution.status = Status.BRAKING
 
 
 def _solve(row: Any, singular: float) -> bool:

@@ -192,12 +192,30 @@ def test_welded_feet_carry_the_robot(walker):
     assert solution.acceleration == pytest.approx(0.0, abs=1e-7)
 
 
-def test_numbers_that_are_none_bring_no_torque(arm):
+def test_a_target_that_is_no_number_brakes(arm):
+    place(arm, np.random.default_rng(SEED))
     task = PointTask("tcp")
-    stack = TaskStack(arm, {"point": task})
+    stack = TaskStack(arm, {"point": task}, torque=np.outer([330, 330, 150, 56, 56, 56], [-1.0, 1.0]))
     task.target[:] = np.nan
     solution = stack.solve()
     assert solution.status is Status.BRAKING
+    needed = arm.inertia @ (-10.0 * arm.u) + arm.bias
+    assert solution.torque == pytest.approx(
+        np.clip(needed, [-330, -330, -150, -56, -56, -56], [330, 330, 150, 56, 56, 56])
+    )
+    task.target[:] = [0.5, 0.2, 0.3, 1, 0, 0, 0]
+    assert stack.solve().status is Status.SOLVED
+
+
+def test_a_model_that_is_no_number_brings_no_torque(arm):
+    task = PointTask("tcp")
+    stack = TaskStack(arm, {"point": task})
+    arm.u[0] = np.nan
+    arm.refresh()
+    solution = stack.solve()
+    assert solution.status is Status.BRAKING
     assert not solution.torque.any()
+    arm.u[0] = 0.0
+    arm.refresh()
     task.target[:] = [0.5, 0.2, 0.3, 1, 0, 0, 0]
     assert stack.solve().status is Status.SOLVED

@@ -56,7 +56,8 @@ def test_a_robot_comes_out_as_it_went_in():
 
 
 @pytest.mark.parametrize(
-    "acceptance", [Acceptance("Echo"), Acceptance("Echo", 2.5, (0.1, -0.2), retraces=True, ends=True)]
+    "acceptance",
+    [Acceptance("Echo"), Acceptance("Echo", 2.5, (0.1, -0.2), retraces=True, at_once=True, ends=True)],
 )
 def test_an_acceptance_comes_out_as_it_went_in(acceptance):
     assert json_messages.read_acceptance(body(json_messages.accept(acceptance)), 2) == acceptance
@@ -142,7 +143,14 @@ def test_what_is_no_json_is_refused(payload):
 
 @pytest.mark.parametrize(
     "change",
-    [{"duration": -1.0}, {"duration": "long"}, {"initial_command": [0.0]}, {"retraces": 1}, {"controller": None}],
+    [
+        {"duration": -1.0},
+        {"duration": "long"},
+        {"initial_command": [0.0]},
+        {"retraces": 1},
+        {"at_once": "yes"},
+        {"controller": None},
+    ],
 )
 def test_an_acceptance_that_cannot_be_is_refused(change):
     usual = json.loads(bytes(body(json_messages.accept(Acceptance("Echo")))))

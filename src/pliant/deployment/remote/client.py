@@ -68,7 +68,7 @@ class RemoteController(Controller):
         self.duration = found.duration
         """How long what it does takes, s, where it says so."""
         self.initial_command = found.initial_command
-        self.retraces = found.retraces
+        self.retraces, self.at_once = found.retraces, found.at_once
         self.ends = found.ends
         """Whether it may say that it has ended."""
 

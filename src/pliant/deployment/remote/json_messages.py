@@ -45,6 +45,8 @@ class Acceptance:
     """As of a `Controller`."""
     retraces: bool = False
     """As of a `Controller`."""
+    at_once: bool = False
+    """As of a `Controller`."""
     ends: bool = False
     """Whether it may say that it has ended."""
 
@@ -119,6 +121,7 @@ def read_acceptance(payload: memoryview, columns: int) -> Acceptance:
         None if duration is None else _number(duration, "duration", low=0.0),
         None if command is None else _numbers(command, "initial_command", columns),
         _flag(given.get("retraces"), "retraces"),
+        _flag(given.get("at_once"), "at_once"),
         _flag(given.get("ends"), "ends"),
     )
 

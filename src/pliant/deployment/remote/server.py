@@ -299,6 +299,7 @@ def _acceptance(controller: NamedController, info: RobotInfo) -> Acceptance:
         controller.duration,
         None if begin is None else tuple(check_command(begin, info).tolist()),
         bool(controller.retraces),
+        bool(controller.at_once),
         controller.ends,
     )
 
