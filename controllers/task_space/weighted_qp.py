@@ -22,7 +22,8 @@ class WeightedQP(LevelledSolver):
         weights: of each of its levels, (levels,), above 0.
         regularisation: of u̇, 1 for a weight of 1: what the tasks leave free is as small as can be. 1e-6 is already
             a task of its own for light wrists.
-        force_regularisation: of λ; spreads a load over several contacts.
+        force_regularisation: of λ; spreads a load over several contacts. Forces are thousands of N: too much of it
+            makes them small at the cost of light tasks, above all those of `Prescribed` joints.
         mass_weighted: whether |u̇|² is u̇ᵀ·M·u̇.
 
     Raises:
@@ -37,7 +38,7 @@ class WeightedQP(LevelledSolver):
         problem: Problem,
         weights: Sequence[float],
         regularisation: float = 1e-10,
-        force_regularisation: float = 1e-6,
+        force_regularisation: float = 1e-10,
         mass_weighted: bool = False,
     ) -> None:
         count = len(problem.levels) - 1
