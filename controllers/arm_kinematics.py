@@ -263,16 +263,9 @@ def _resolve(
     velocity = np.zeros(joints)
     why, which = FREE, 0
     for _ in range(joints + 1):
-        u, sizes, vt = np.linalg.svd(weighted, False)
-        parts = u.T @ wanted
-        moved = np.zeros(joints)
-        for k in range(sizes.size):
-            if sizes[k] >= singular:
-                moved += parts[k] / sizes[k] * vt[k]
-            else:
-                moved += parts[k] * sizes[k] / singular**2 * vt[k]
-                if why == FREE and abs(parts[k]) > 1e-9:
-                    why = SINGULAR
+        moved, slowed = _least(weighted, wanted, singular)
+        if slowed and why == FREE:
+            why = SINGULAR
         worst, most = -1, 1e-12
         for j in range(joints):
             after = q[j] + period * moved[j]
@@ -294,3 +287,28 @@ def _resolve(
             scale = speed[j] / abs(velocity[j])
             why, which = TOO_FAST, j
     return velocity * scale, why, which
+
+
+def _least(jacobian: Array, wanted: Array, singular: float) -> tuple[Array, bool]:
+    """Least speeds for a twist, slowed along singular directions; whether they are.
+
+    Where ‖J⁻¹‖ ≤ 1/singular, no singular value is below that: the inverse is all, and quicker.
+    """
+    joints = jacobian.shape[1]
+    if joints == 6 and np.abs(jacobian).sum(axis=0).min() > 0.0:
+        try:
+            inverse = np.linalg.inv(jacobian)
+            if singular**2 * (inverse**2).sum() <= 1.0:
+                return inverse @ wanted, False
+        except Exception:  # singular to the last bit: compiled code cannot catch LinAlgError by name
+            pass
+    u, sizes, vt = np.linalg.svd(jacobian, False)
+    parts = u.T @ wanted
+    moved, slowed = np.zeros(joints), False
+    for k in range(sizes.size):
+        if sizes[k] >= singular:
+            moved += parts[k] / sizes[k] * vt[k]
+        else:
+            moved += parts[k] * sizes[k] / singular**2 * vt[k]
+            slowed = slowed or abs(parts[k]) > 1e-9
+    return moved, slowed
