@@ -5,9 +5,9 @@ the other side is swung so that its inertia helps a trunk whose torque is at its
 
     ε²·|P·(u̇ − u̇_r)|²,   ε² = |G·u̇ − b|·0.001 m·s²
 
-is added to what it minimises. u̇_r is what the posture wants, or else braking; P takes away the motions by which the
-level moves well, those whose singular values in G are above 0.06 m. So a joint is accelerated by 1 rad/s² at most for
-each mm/rad of what it gains. Where nothing is left undone, ε is 0.
+is added to what it minimises. u̇_r is what the posture wants, or else braking; P takes away the motions by which
+the level moves well, those whose singular values in G are above 0.06 m. So a joint is accelerated by 1 rad/s² at
+most for each mm/rad of what it gains. Where nothing is left undone, ε is 0.
 
 Source: Sugihara 2011, "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method", for damping
 by what is left undone; Chiaverini 1997, "Singularity-robust task-priority redundancy resolution", for damping some
