@@ -11,8 +11,8 @@ class HierarchicalQP(LevelledSolver):
 
     A level takes only what all higher ones leave free: it changes none of their residuals, not even where they
     cannot be fulfilled. It needs no weights, but solves one QP or more for every level at which bounds bind, where
-    `WeightedQP` solves one. A level that its bounds hold up is calmed, see `standstill`: out of reach a robot rests.
-    Else singular postures are not damped other than by the bounds.
+    `WeightedQP` solves one. A level that its bounds hold up is calmed, see `standstill`: out of reach a robot
+    rests. Else singular postures are not damped other than by the bounds.
     What is done when there is no solution is in `Status`.
 
     Source: Kanoun, Lamiraux and Wieber 2011, "Kinematic control of redundant manipulators: generalizing the

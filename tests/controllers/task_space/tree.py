@@ -86,7 +86,7 @@ def bodies(model, q, u, du):
 
 
 def inertial_forces(model, found, gravity):
-    """Force and moment about the centre of mass of every body, (bodies, 6), and velocity of it and spin, likewise."""
+    """Force and moment about the centre of mass of all bodies, (bodies, 6), and its velocity and their spin."""
     forces, ways = np.zeros((2, model.nbody, 6))
     for k, body in enumerate(found):
         _, velocity, acceleration = moved(body, model.body_ipos[k])
