@@ -98,7 +98,8 @@ class TaskStack:
         self._cones = [sum(cones[:k]) for k in range(len(cones) + 1)]
         p = self.problem
         self._rows = rows_record(p.jacobian, p.wanted, p.scale)
-        self._held_rows = rows_record(p.constraint, p.constraint_wanted, np.ones(self._held.first[-1]))
+        self._held_scale = np.ones(self._held.first[-1])  # compiled code writes to it by its address
+        self._held_rows = rows_record(p.constraint, p.constraint_wanted, self._held_scale)
         for k in range(len(self.constraints)):
             self._write_cone(k)
         self._made_of = self.actuated, None if torque is None else np.array(torque), solver
