@@ -14,6 +14,7 @@ from pliant.controllers.task_space import (
     CentreOfMassTask,
     Constraint,
     Contact,
+    ContactForceTask,
     ForceTask,
     FrameTask,
     JointLimits,
@@ -41,6 +42,7 @@ TASKS: Final[Mapping[str, type[Task]]] = {
     "centre_of_mass": CentreOfMassTask,
     "momentum": MomentumTask,
     "posture": PostureTask,
+    "contact_force": ContactForceTask,
 }
 CONSTRAINTS: Final = {"weld": Constraint, "contact": Contact, "prescribed": Prescribed}
 _OF_CONTROLLER: Final = ("target", "path", "follow", "sense")

@@ -14,7 +14,7 @@ from pliant.controllers.paths import Path
 from pliant.controllers.poses import compose, pose
 from pliant.controllers.task_space.balance import Balance
 from pliant.controllers.task_space.contacts import Prescribed
-from pliant.controllers.task_space.forces import MeasuredWrench
+from pliant.controllers.task_space.forces import ContactForceTask, MeasuredWrench
 from pliant.controllers.task_space.problem import Status
 from pliant.controllers.task_space.sensing import Sensing
 from pliant.controllers.task_space.stack import TaskStack
@@ -207,7 +207,10 @@ class TaskSpaceController(Controller):
         return command
 
     def errors(self) -> dict[str, float]:
-        """Return how far each task is from its target: the length of its error, m or rad, of both the larger."""
+        """Return how far each task is from its target: the length of its error, m or rad, of both the larger.
+
+        Of a contact's force it is N or N·m.
+        """
         found = {}
         for name, task in self.stack.tasks.items():
             chosen = _chosen(task)
@@ -291,16 +294,17 @@ class TaskSpaceController(Controller):
             self._ended = Ended(f"{_STATUS[status]} for {self._brake_after:g} s", fault=True)
         for name, error in self.errors().items():
             task = self.stack.tasks[name]
-            away = error > _AWAY and float(np.abs(task.rate[_chosen(task)]).max(initial=0.0)) < _AT_REST
-            moving = bool(task.velocity.any()) or not task.stiffness.any()
-            self._resting[name] = self._resting[name] + period if away and not moving else 0.0
+            forced = isinstance(task, ContactForceTask)
+            stuck = task.lacking if isinstance(task, ContactForceTask) else _stuck(task, error)
+            self._resting[name] = self._resting[name] + period if stuck else 0.0
             if self._resting[name] <= _PATIENCE:
                 self._blocked.discard(name)
             elif name not in self._blocked:
                 self._blocked.add(name)
                 limits = ", ".join(self.stack.binding()) or _ABOVE
-                because = _STRETCHED if self.stack.blind(name) else limits
-                self.events.append(Event(t, f"{name} rests {error:.3g} from its target: {because}"))
+                because = _STRETCHED if not forced and self.stack.blind(name) else limits
+                told = f"{name} is {error:.3g} N" if forced else f"{name} rests {error:.3g}"
+                self.events.append(Event(t, f"{told} from its target: {because}"))
 
     def _target(self, name: str, target: ArrayLike) -> Array:
         task = self.stack.tasks[name]
@@ -328,6 +332,12 @@ class TaskSpaceController(Controller):
                 raise ConfigurationError(
                     f"task {name!r} is a {type(self.stack.tasks[name]).__name__}, which has no {what}."
                 )
+
+
+def _stuck(task: Task, error: float) -> bool:
+    """Whether a task rests away from a target that does not move."""
+    at_rest = float(np.abs(task.rate[_chosen(task)]).max(initial=0.0)) < _AT_REST
+    return error > _AWAY and at_rest and bool(task.stiffness.any()) and not task.velocity.any()
 
 
 def _check_path(name: str, path: object) -> None:
