@@ -161,7 +161,6 @@ def _explained(job: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
         ours = HydraConfig.get()
         given = [word for word in ours.overrides.hydra if word.startswith("hydra.searchpath=")]
         quiet_mujoco()
-        announce_compilation()
         try:
             with explained_errors():
                 check_settings(config, usual_settings(str(ours.job.config_name), [*given, *ours.overrides.task]))
@@ -192,15 +191,6 @@ def quiet_mujoco() -> None:
         settings = mujoco.MjLogConfig.get()
         settings.logto_file = False
         settings.set()
-
-
-def announce_compilation() -> None:
-    """Say so, once, while compiling keeps the user waiting: the first time it takes up to a minute."""
-    if "pliant.actuators" in sys.modules:
-        from pliant.actuators.compiled import CompilationNotice
-
-        text = "pliant: compiling, up to a minute the first time; what is compiled is kept"
-        CompilationNotice(lambda: print(text, file=sys.stderr, flush=True)).install()
 
 
 @contextmanager
