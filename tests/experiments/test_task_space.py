@@ -83,14 +83,14 @@ def test_a_qp_passes_no_limit(law):
 
 @pytest.mark.parametrize("law", ["recursion", "hierarchical"])
 def test_a_target_out_of_reach_is_rested_before_and_the_reason_told(law):
-    """Though the wrist of the strict QP still turns: turning is no motion of a task that is about a point."""
     if law == "hierarchical":
         pytest.importorskip("daqp")
     movement = TaskSpaceUr10().movement(f"beyond_{law}")
     assert peak_to_peak(movement.record(), 0.5) < 1e-3
-    assert [event.text.partition(": ")[2] for event in movement.controller.events] == [
-        "no joint moves it that way: stretched out, or singular"
-    ]
+    at_once, resting = movement.controller.events
+    assert at_once.time == 0.0
+    assert at_once.text.endswith(" m beyond all links together")
+    assert resting.text.partition(": ")[2] == "no joint moves it that way: stretched out, or singular"
 
 
 def test_the_plain_inverse_does_not_rest_before_a_target_out_of_reach():
