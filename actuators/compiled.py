@@ -1,9 +1,13 @@
 """Plain functions over arrays, compiled: a microsecond a call, where NumPy needs one for every operator."""
 
+import threading
+import time
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+_PATIENCE = 2.0
+"""Time spent on compiling from which on it is told, s."""
 _callable: set[Callable[..., Any]] = set()
 """Functions that compiled ones may call."""
 
@@ -25,6 +29,59 @@ def make_callable(function: Callable[..., Any], checked: bool = False) -> None:
             register_jitable(boundscheck=checked, error_model="numpy")(used)
 
 
+class CompilationNotice:
+    """Tells once, while it happens, that Numba compiles for more than a moment.
+
+    It listens to Numba's events, from the first function on that is `compiled` after `install`; what is loaded
+    from the cache is no event.
+
+    Args:
+        tell: called once, from a thread of its own.
+        patience: time spent on compiling in all before it is told, s.
+    """
+
+    _installed: "CompilationNotice | None" = None
+
+    def __init__(self, tell: Callable[[], None], patience: float = _PATIENCE) -> None:
+        self._tell, self._left = tell, patience
+        self._depth, self._begin = 0, 0.0
+        self._timer: threading.Timer | None = None
+        self._listens = False
+
+    def install(self) -> None:
+        """Be the process's own; one before is not told any more."""
+        CompilationNotice._installed = self
+
+    def listen(self) -> None:
+        """Begin, if it has not begun yet."""
+        if not self._listens:
+            from numba.core.event import Listener, register
+
+            listener = type("_Listener", (Listener,), {"on_start": self.notify, "on_end": self.notify})
+            register("numba:compile", listener())
+            self._listens = True
+
+    def notify(self, event: Any) -> None:
+        """Take an event of Numba's."""
+        if event.is_start:
+            self._depth += 1
+            if self._depth == 1 and self._left > 0.0 and CompilationNotice._installed is self:
+                self._begin = time.perf_counter()
+                self._timer = threading.Timer(self._left, self._late)
+                self._timer.daemon = True
+                self._timer.start()
+        else:
+            self._depth -= 1
+            if self._depth == 0 and self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+                self._left -= time.perf_counter() - self._begin
+
+    def _late(self) -> None:
+        self._left = 0.0
+        self._tell()
+
+
 @cache
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function at its first call, or load its machine code from the cache.
@@ -41,6 +98,8 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     from pliant.actuators.cache import numba_cache
     from pliant.actuators.identity import digest, plain_functions
 
+    if CompilationNotice._installed is not None:
+        CompilationNotice._installed.listen()
     for used in plain_functions(function)[1:]:
         make_callable(used)
     with numba_cache(digest((), (function,))) as caching:

@@ -37,6 +37,9 @@ _BUILT = (
 _FREE = ("robot.joints", "robot.machine", "controller.conditioning.settings.load")
 """Entries that may be of several kinds: `hip: 1`, `hip: {servo: 1}`, a file; who takes them checks them."""
 
+_NONE = {"controller.limits", "controller.balance", "controller.forces"}
+"""Settings by name that may be null: there are none."""
+
 _MOST = 10**9
 _BOUNDS: Mapping[str, tuple[float, float]] = {
     "seed": (0, 2**32 - 1),
@@ -198,6 +201,8 @@ def _checked(key: str, value: Any, usual: Any) -> Iterator[tuple[str, Any]]:
 def _checked_node(key: str, value: Any, usual: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Check settings by name."""
     if not isinstance(value, Mapping):
+        if value is None and key in _NONE:
+            return
         if "_target_" in usual or key in _BUILT:
             _all_numbers(key, value)
             if isinstance(value, str | bool) and "_target_" in usual:
@@ -205,7 +210,8 @@ def _checked_node(key: str, value: Any, usual: Mapping[str, Any]) -> Iterator[tu
             if value is not None and (bounds := _bounds(key)):
                 check_bounds(key, value, *bounds)
             return
-        raise _wrong(key, value, f"settings by name ({', '.join(map(str, usual)) or 'NAME: value'})")
+        wanted = f"settings by name ({', '.join(map(str, usual)) or 'NAME: value'})"
+        raise _wrong(key, value, f"{wanted}, or null for none," if key in _NONE else wanted)
     same = value.get("_target_") == usual.get("_target_")
     for name, entry in value.items():
         inner = f"{key}.{name}" if key else str(name)

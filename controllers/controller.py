@@ -41,6 +41,12 @@ class Event(NamedTuple):
     text: str
 
 
+def new_events(events: Sequence[Event], newest: Event | None) -> list[Event]:
+    """Return the events that have come after the newest one that was seen; None: none was."""
+    found = list(itertools.takewhile(lambda event: event is not newest, reversed(events)))
+    return found[::-1]
+
+
 class Adjustable(NamedTuple):
     """A number of a controller that may be changed while it runs."""
 

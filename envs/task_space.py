@@ -14,6 +14,7 @@ from pliant.controllers.task_space import (
     CentreOfMassTask,
     Constraint,
     Contact,
+    ContactForceTask,
     ForceTask,
     FrameTask,
     JointLimits,
@@ -41,6 +42,7 @@ TASKS: Final[Mapping[str, type[Task]]] = {
     "centre_of_mass": CentreOfMassTask,
     "momentum": MomentumTask,
     "posture": PostureTask,
+    "contact_force": ContactForceTask,
 }
 CONSTRAINTS: Final = {"weld": Constraint, "contact": Contact, "prescribed": Prescribed}
 _OF_CONTROLLER: Final = ("target", "path", "follow", "sense")
@@ -115,7 +117,7 @@ def task_space(
             name: _made(name, entry, CONSTRAINTS, "constraint", model, found)
             for name, entry in (constraints or {}).items()
         },
-        forces={name: _force(name, entry, found) for name, entry in (forces or {}).items()},
+        forces={name: _force(name, entry, model, found) for name, entry in (forces or {}).items()},
         actuated=actuated,
         torque=torque,
         limits=_limits(model, limits, actuated),
@@ -154,9 +156,7 @@ def _made(
         if key not in takes or key == "mechanics":
             known = [*(one for one in takes if one != "mechanics"), *_OF_CONTROLLER]
             raise unknown_name("entry", key, known, f"{what} {name!r}")
-    for key in ("frame", "relative_to"):
-        if key in given:
-            given[key] = robot.model.end_effectors.get(given[key], given[key])
+    _find_frames(given, f"{what} {name!r}", model, robot)
     if "mechanics" in takes:
         given["mechanics"] = model
     try:
@@ -165,16 +165,25 @@ def _made(
         raise ConfigurationError(f"{what} {name!r}: {error}.") from error
 
 
-def _force(name: str, entry: Any, robot: RobotDescription) -> ForceTask:
+def _find_frames(given: dict[str, Any], what: str, model: Mechanics, robot: RobotDescription) -> None:
+    """Put the model's sites and bodies in place of end effectors; raise `UnknownNameError` with all three."""
+    ours = robot.model.end_effectors
+    for key in ("frame", "relative_to"):
+        if key in given:
+            name = given[key]
+            given[key] = ours.get(name, name) if isinstance(name, str) else name
+            if given[key] not in model.frames:
+                raise unknown_name("frame", name, dict.fromkeys([*ours, *model.frames]), what)
+
+
+def _force(name: str, entry: Any, model: Mechanics, robot: RobotDescription) -> ForceTask:
     """A force from its entry."""
     if not isinstance(entry, Mapping):
         raise ConfigurationError(
             f"force {name!r} is {entry!r}; {{frame: right_hand, axes: [x], wrench: [50]}} is one."
         )
     given = {key: value for key, value in entry.items() if key != "measure"}
-    for key in ("frame", "relative_to"):
-        if key in given:
-            given[key] = robot.model.end_effectors.get(given[key], given[key])
+    _find_frames(given, f"force {name!r}", model, robot)
     found: ForceTask = _called(ForceTask, f"force {name!r}", given)
     return found
 

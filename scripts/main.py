@@ -67,6 +67,15 @@ def _has_display() -> bool:
         return True
 
 
+def _announce_compilation() -> None:
+    """Say so, once, while compiling keeps the user waiting: the first time it takes up to a minute."""
+    if "pliant.actuators" in sys.modules:
+        from pliant.actuators.compiled import CompilationNotice
+
+        text = "pliant: compiling, up to a minute the first time; what is compiled is kept"
+        CompilationNotice(lambda: print(text, file=sys.stderr, flush=True)).install()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a verb. Returns the exit status, 2 for an unknown verb; a verb's own errors end the process."""
     try:
@@ -105,6 +114,7 @@ def _main(arguments: list[str]) -> int:
     from pliant.command_line import explained_errors
 
     sys.argv = [f"pliant {verb}", *rest]
+    _announce_compilation()
     try:
         with explained_errors():
             module.main()

@@ -3,7 +3,7 @@
 from pliant.controllers.task_space.balance import Balance
 from pliant.controllers.task_space.contacts import Constraint, Contact, Prescribed
 from pliant.controllers.task_space.controller import TaskSpaceController
-from pliant.controllers.task_space.forces import ForceTask, MeasuredWrench
+from pliant.controllers.task_space.forces import ContactForceTask, ForceTask, MeasuredWrench
 from pliant.controllers.task_space.limits import JointLimits
 from pliant.controllers.task_space.mechanics import Frame, Mechanics
 from pliant.controllers.task_space.operators import Operator, TaskOperators
@@ -25,6 +25,7 @@ __all__ = [
     "CentreOfMassTask",
     "Constraint",
     "Contact",
+    "ContactForceTask",
     "ForceTask",
     "Frame",
     "FrameTask",

@@ -17,6 +17,7 @@ from pliant.controllers.task_space.contacts import Prescribed
 from pliant.controllers.task_space.forces import MeasuredWrench
 from pliant.controllers.task_space.problem import Status
 from pliant.controllers.task_space.sensing import Sensing
+from pliant.controllers.task_space.shortfall import Shortfall
 from pliant.controllers.task_space.stack import TaskStack
 from pliant.controllers.task_space.tasks import CentreOfMassTask, FrameTask, Task
 from pliant.controllers.trajectories import Trajectory
@@ -28,20 +29,12 @@ _REMEMBERED: Final = 1000
 """Events that are kept."""
 _STEP: Final = 1e-4
 """Half the time over which accelerations are taken from velocities, s."""
-_AT_REST: Final = 2e-3
-"""Speed of a task that rests, m/s or rad/s."""
-_AWAY: Final = 5e-3
-"""Error of a task that has not reached its target, m or rad."""
 _LEAD: Final = 0.05
 """How far the direction of a joint's friction is looked ahead for, s …"""
 _CREEP: Final = 0.05
 """… and the speed, rad/s or m/s, at which most of it is there."""
 _ALMOST: Final = 1e-2
 """Difference from 1 of a quaternion's length that is rounding."""
-_PATIENCE: Final = 0.5
-"""For how long it rests there until that is told, s."""
-_STRETCHED: Final = "no joint moves it that way: stretched out, or singular"
-_ABOVE: Final = "a task above it, or a posture that cannot go on"
 _STATUS: Final = {
     Status.LIMITS_RELAXED: "limits of speed or position cannot be kept",
     Status.CONSTRAINTS_RELAXED: "contacts cannot be kept",
@@ -135,6 +128,7 @@ class TaskSpaceController(Controller):
         self._prescribed = [c for c in stack.constraints.values() if isinstance(c, Prescribed)]
         moved = [name for constraint in self._prescribed for name in constraint.joints]
         self._still = [stack.mechanics.joints.index(name) for name in moved] if base_motion == "pose" else []
+        self._shortfall = Shortfall(stack)
         self._sensed: Sensing | None = None
         self._ended: Ended | None = None
         self._last: float | None = None
@@ -183,7 +177,7 @@ class TaskSpaceController(Controller):
         for measured in self._measure.values():
             measured.conditioning.reset()
         self._faults, self._clipped = dict.fromkeys(self._measure, ""), False
-        self._resting, self._blocked = dict.fromkeys(self.stack.tasks, 0.0), set[str]()
+        self._shortfall.reset()
         self._status = Status.SOLVED
         self.events.clear()
 
@@ -207,14 +201,11 @@ class TaskSpaceController(Controller):
         return command
 
     def errors(self) -> dict[str, float]:
-        """Return how far each task is from its target: the length of its error, m or rad, of both the larger."""
-        found = {}
-        for name, task in self.stack.tasks.items():
-            chosen = _chosen(task)
-            parts = np.array([task.error[k] if k in chosen else 0.0 for k in range(len(task.error))])
-            split = parts.reshape(2, 3) if len(parts) == 6 else parts[None]
-            found[name] = float(np.linalg.norm(split, axis=1).max())
-        return found
+        """Return how far each task is from its target: the length of its error, m or rad, of both the larger.
+
+        Of a contact's force it is N or N·m.
+        """
+        return self._shortfall.errors()
 
     def _made_up(self) -> Array:
         """Torques against dry friction, (drives,)."""
@@ -289,18 +280,7 @@ class TaskSpaceController(Controller):
         self._braked = self._braked + period if status >= Status.CONSTRAINTS_RELAXED else 0.0
         if self._braked > self._brake_after and self._ended is None:
             self._ended = Ended(f"{_STATUS[status]} for {self._brake_after:g} s", fault=True)
-        for name, error in self.errors().items():
-            task = self.stack.tasks[name]
-            away = error > _AWAY and float(np.abs(task.rate[_chosen(task)]).max(initial=0.0)) < _AT_REST
-            moving = bool(task.velocity.any()) or not task.stiffness.any()
-            self._resting[name] = self._resting[name] + period if away and not moving else 0.0
-            if self._resting[name] <= _PATIENCE:
-                self._blocked.discard(name)
-            elif name not in self._blocked:
-                self._blocked.add(name)
-                limits = ", ".join(self.stack.binding()) or _ABOVE
-                because = _STRETCHED if self.stack.blind(name) else limits
-                self.events.append(Event(t, f"{name} rests {error:.3g} from its target: {because}"))
+        self.events.extend(self._shortfall.look(t, period))
 
     def _target(self, name: str, target: ArrayLike) -> Array:
         task = self.stack.tasks[name]
@@ -340,8 +320,3 @@ def _check_path(name: str, path: object) -> None:
         shape = np.shape(getattr(path, what)(0.0))
         if shape != (3,):
             raise ShapeError(f"path of task {name!r} has {shape[-1] if shape else 1} coordinates; 3 are needed.")
-
-
-def _chosen(task: Task) -> list[int]:
-    """Which of the numbers of its error are the task's."""
-    return list(getattr(task, "axes", range(len(task.error))))

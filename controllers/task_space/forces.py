@@ -1,22 +1,25 @@
-"""Forces that a frame is to exert on its surroundings, beside the tasks that move the robot."""
+"""Forces on the surroundings: exerted beside the tasks that move the robot, or wanted of a contact as a task."""
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array, finite_array
 from pliant.controllers.poses import matrix
+from pliant.controllers.task_space.contacts import Constraint, Prescribed
 from pliant.controllers.task_space.mechanics import Mechanics
-from pliant.controllers.task_space.tasks import AXES, WORLD, Gain, gains, selected_axes
-from pliant.errors import ShapeError, check_bounds
+from pliant.controllers.task_space.tasks import AXES, OWN, WORLD, Gain, Task, gains, selected_axes
+from pliant.errors import ConfigurationError, ShapeError, check_bounds
 from pliant.hardware.force_torque.conditioning import WrenchConditioning
 from pliant.hardware.force_torque.wrench import in_frame
 
 _MOST: Final = 1e5
 """Of a force or torque, N or N·m."""
+_UNIT: Final = 0.01
+"""What 1 N or N·m counts as beside accelerations, m/s²: as the solvers measure forces."""
 
 
 class ForceTask:
@@ -59,12 +62,7 @@ class ForceTask:
         self.frame, self.relative_to = frame, relative_to
         self.axes = selected_axes(axes)
         count = len(self.axes)
-        given = finite_array(f"force of {frame!r}: wrench", wrench, (None,))
-        if len(given) != count:
-            raise ShapeError(f"force of {frame!r}: {len(given)} numbers for {count} axes.")
-        for number in given:
-            check_bounds(f"force of {frame!r}: wrench", number, -_MOST, _MOST)
-        self.target = given.copy()
+        self.target = _wrench(f"force of {frame!r}", wrench, count)
         """What is wanted, (axes,), N and N·m; may be written at any time."""
         self.rate = gains(f"force of {frame!r}: rate", rate, count)
         self.gain = check_bounds(f"force of {frame!r}: gain", gain, 0.0, 1e3, "1/s")
@@ -116,6 +114,113 @@ class ForceTask:
         bias += mechanics.jacobian(self._own).T @ self.in_world(mechanics)[1]
 
 
+class ContactForceTask(Task):
+    """A constraint bears a force: a foot a part of the weight, a hand that touches a wall a push.
+
+        F·λ = f,    f goes from what is borne when it begins to what is wanted, at a rate
+
+    λ are the forces of the constraint on the robot, in its axes: of a contact, z pushes the robot off. They come
+    level by level with motions, and a contact's bounds go before. While the constraint is off, the task is. It is
+    the model's force: no sensor is fed back. `Recursion` has no such tasks.
+
+    Args:
+        constraint: name of a weld or contact of the stack.
+        wrench: wanted, N and N·m: a number for each of the axes; `target` may be written at any time.
+        axes: some of x, y, z, rx, ry, rz, those of the constraint.
+        rate: largest change of f, N/s and N·m/s, of all axes or each.
+        level: see `Task`.
+        weight: of the squared error within its level, N² or (N·m)²: 1e-4 makes 100 N count as 1 m/s².
+
+    Raises:
+        UnknownNameError: no such axis.
+        ShapeError, OutOfBoundsError: numbers that cannot be.
+    """
+
+    def __init__(
+        self,
+        constraint: str,
+        wrench: ArrayLike,
+        *,
+        axes: Sequence[str] = ("z",),
+        rate: Gain = 500.0,
+        level: int = 1,
+        weight: float = _UNIT**2,
+    ) -> None:
+        chosen = selected_axes(axes)
+        count = len(chosen)
+        super().__init__(OWN, count, count, count, 0.0, 0.0, level, weight)
+        self.constraint = constraint
+        self.target[:] = _wrench(f"force of {constraint!r}", wrench, count)
+        self.rate_of_change = gains(f"force of {constraint!r}: rate", rate, count)
+        self._chosen = chosen
+        self._wanted = np.full(count, math.nan)
+
+    @property
+    def wanted(self) -> Array:
+        """f, (axes,), by now, N and N·m; NaN before anything is borne."""
+        return self._wanted.copy()
+
+    @property
+    def lacking(self) -> bool:
+        """Whether the constraint should bear what is wanted by now, and does not by 2 % and 1 N (or N·m)."""
+        missing = float(np.linalg.norm(self.error))
+        return bool((self._wanted == self.target).all()) and missing > max(
+            1.0, 0.02 * float(np.linalg.norm(self.target))
+        )
+
+    def rows_of(self, constraint: Constraint | Prescribed) -> list[int]:
+        """Return which of the forces of a constraint it is about.
+
+        Raises:
+            ConfigurationError: the constraint does not hold these axes.
+        """
+        held = list(getattr(constraint, "axes", ()))
+        if not set(self._chosen) <= set(held):
+            names = [AXES[k] for k in self._chosen if k not in held]
+            has = ", ".join(AXES[k] for k in held) or "none"
+            raise ConfigurationError(
+                f"force of {self.constraint!r}: that does not hold {', '.join(names)}. Valid axes: {has}."
+            )
+        return [held.index(k) for k in self._chosen]
+
+    def advance(self, period: float, borne: Array | None) -> bool:
+        """Let a time pass, s; return whether the task is on.
+
+        Args:
+            period: s.
+            borne: λ of its axes at the last instant, (axes,); None: the constraint bears nothing yet, or is off.
+        """
+        if borne is None:
+            self._wanted[:] = math.nan
+            self.error[:] = 0.0
+            return False
+        begins = np.isnan(self._wanted)
+        self._wanted[begins] = borne[begins]
+        most = self.rate_of_change * period
+        self._wanted += np.clip(self.target - self._wanted, -most, most)
+        self.error[:] = self.target - borne
+        return True
+
+    def hold(self, mechanics: Mechanics) -> None:
+        """Begin anew from what is borne; the target stays."""
+        self._wanted[:] = math.nan
+        self.error[:] = 0.0
+
+    def bind(self, mechanics: Mechanics) -> dict[str, Any]:
+        """See `Task`."""
+        return {}
+
+    def measure(self, mechanics: Mechanics) -> Array:
+        """See `Task`."""
+        return self.target
+
+    def write(self, mechanics: Mechanics, jacobian: Array, wanted: Array, scale: Array) -> None:
+        """See `Task`."""
+        jacobian[:] = 0.0
+        wanted[:] = np.nan_to_num(self._wanted)
+        scale[:] = _UNIT
+
+
 class MeasuredWrench:
     """What a frame exerts on its surroundings, by a force-torque sensor between it and the robot.
 
@@ -140,3 +245,12 @@ class MeasuredWrench:
         frame = mechanics.pose(mechanics.frame(force.frame))
         force.measured[:] = in_frame(contact, axes.T @ turn, axes.T @ (sensor[:3] - frame[:3]))
         return ""
+
+
+def _wrench(what: str, wrench: ArrayLike, count: int) -> Array:
+    given = finite_array(f"{what}: wrench", wrench, (None,))
+    if len(given) != count:
+        raise ShapeError(f"{what}: {len(given)} numbers for {count} axes.")
+    for number in given:
+        check_bounds(f"{what}: wrench", number, -_MOST, _MOST)
+    return given.copy()

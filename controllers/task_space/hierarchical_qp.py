@@ -11,7 +11,8 @@ class HierarchicalQP(LevelledSolver):
 
     A level takes only what all higher ones leave free: it changes none of their residuals, not even where they
     cannot be fulfilled. It needs no weights, but solves one QP or more for every level at which bounds bind, where
-    `WeightedQP` solves one. Tasks are not damped at singular postures other than by the bounds.
+    `WeightedQP` solves one. A level that its bounds hold up is calmed, see `standstill`: out of reach a robot
+    rests. Else singular postures are not damped other than by the bounds.
     What is done when there is no solution is in `Status`.
 
     Source: Kanoun, Lamiraux and Wieber 2011, "Kinematic control of redundant manipulators: generalizing the
@@ -23,10 +24,13 @@ class HierarchicalQP(LevelledSolver):
         regularisation: of u̇, beside 1 for the tasks of every level: what tasks leave free is as small as can be.
         force_regularisation: of λ, likewise.
         mass_weighted: whether |u̇|² is u̇ᵀ·M·u̇.
+        standing: speed up to which a level that can get no further is wholly calmed, m/s; from three times of it
+            on it is left alone. 0: always.
 
     Raises:
         MissingExtraError: daqp is not installed.
-        OutOfBoundsError: a regularisation is not a finite number above 0, or that of λ below 1e-8 times that of u̇.
+        OutOfBoundsError: a regularisation is not a finite number above 0, or that of λ below 1e-8 times that of u̇;
+            a speed below 0.
     """
 
     def __init__(
@@ -35,6 +39,9 @@ class HierarchicalQP(LevelledSolver):
         regularisation: float = 1e-10,
         force_regularisation: float = 1e-14,
         mass_weighted: bool = False,
+        standing: float = 0.1,
     ) -> None:
         scale = np.ones(problem.levels[-1])
-        super().__init__(problem, problem.levels, scale, regularisation, force_regularisation, mass_weighted)
+        super().__init__(
+            problem, problem.levels, scale, regularisation, force_regularisation, mass_weighted, standing
+        )

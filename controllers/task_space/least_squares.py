@@ -8,10 +8,11 @@ import numpy as np
 
 from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array, positive
-from pliant.controllers.task_space import giving_way, outcome, reduction
+from pliant.controllers.task_space import giving_way, outcome, reduction, standstill
 from pliant.controllers.task_space.levels import (
     BoundedLeastNorm,
     Free,
+    Level,
     NoSolutionError,
     NotFiniteError,
     narrowed,
@@ -27,13 +28,17 @@ _UNEVEN, _UNEVEN_LEVELS = (1e-5, 1e-2), (1e-3, 1e-1)
 _PULLS = 10
 """Most repetitions of `reduction.pull`."""
 
+_Rows = tuple[Array, Array, Array, Array, Array]
+_Instant = tuple[tuple[Array, Array, Array, Array, Array], tuple[Array, Array]]
+"""See `solve_level`."""
+
 
 class LevelledSolver:
     """Minimises one level of tasks after the other, each among the motions that leave the former ones as they are.
 
     A level minimises |s·w·(G·u̇ + F·λ − b)|² + ε·|x|² over its rows, s their scale and |x| the norm of `reduction`,
     with the robot's rows and the constraints as equalities and torques, accelerations and cones within bounds.
-    What is done when that cannot be is in `Status`.
+    What is done when that cannot be is in `Status`, how a level that can get no further is calmed in `standstill`.
 
     Args:
         problem: whose sizes are served.
@@ -42,10 +47,11 @@ class LevelledSolver:
         regularisation: ε of u̇, above 0.
         force_regularisation: ε of λ, from 1e-8 times that of u̇ on.
         mass_weighted: whether |u̇|² is u̇ᵀ·M·u̇.
+        standing: speed of a level up to which it is calmed, m/s; 0: none is.
 
     Raises:
         MissingExtraError: daqp is not installed.
-        OutOfBoundsError: a regularisation is outside of that.
+        OutOfBoundsError: a regularisation is outside of that, or a speed below 0.
     """
 
     def __init__(
@@ -56,7 +62,9 @@ class LevelledSolver:
         regularisation: float,
         force_regularisation: float,
         mass_weighted: bool,
+        standing: float = 0.0,
     ) -> None:
+        self._standing = check_bounds("standing", standing, 0.0, 1e3, "m/s")
         least = positive("regularisation", regularisation)
         forces = check_bounds("regularisation of forces", force_regularisation, 1e-8 * least, 1e8)
         self._ratio = min(_UNIT_FORCE, float(np.sqrt(forces / least)))
@@ -68,6 +76,7 @@ class LevelledSolver:
         self._passive = np.setdiff1d(np.arange(self._sizes[0]), problem.actuated).astype(np.int64)
         self._solution = Solution(problem)
         self._bounded = [BoundedLeastNorm() for _ in self._levels]
+        self._calmed = [BoundedLeastNorm() for _ in self._levels]
         self._aside = BoundedLeastNorm()
         """Of the search for what gives way."""
 
@@ -151,31 +160,59 @@ class LevelledSolver:
 
     def _tasks(self, problem: Problem, drive: Array, free: Free, low: Array, high: Array) -> Array:
         """Return x of the tasks, level by level."""
-        for level, bounded in zip(self._levels, self._bounded, strict=True):
+        for k, level in enumerate(self._levels):
+            bounded, last = self._bounded[k], k == len(self._levels) - 1
+            rows = (
+                problem.jacobian[level],
+                problem.force_map[level],
+                problem.wanted[level],
+                problem.weight[level],
+                self._scale[level],
+            )
+            instant = (*free, drive, problem.cone), (low, high)
             try:
-                now = solve_level(
-                    bounded,
-                    (
-                        problem.jacobian[level],
-                        problem.force_map[level],
-                        problem.wanted[level],
-                        problem.weight[level],
-                        self._scale[level],
-                    ),
-                    self._damping,
-                    _UNEVEN if len(self._levels) == 1 else _UNEVEN_LEVELS,
-                    _PULLS,
-                    (*free, drive, problem.cone),
-                    (low, high),
-                )
+                now = self._level(bounded, rows, instant)
             except NoSolutionError:
-                if level is self._levels[0]:
+                if k == 0:
                     raise
                 continue  # what the higher levels have reached is a solution
-            if level is self._levels[-1]:
+            if self._standing > 0.0 and now.among is not None and not (last and problem.rest):
+                added = self._calming(problem, level, now, free.basis)
+                if len(added[0]):
+                    try:
+                        now = self._level(self._calmed[k], _both(rows, added), instant)
+                        bounded = self._calmed[k]
+                    except NoSolutionError:
+                        pass  # it is not calmed
+            if last:
                 return now.found
             free = narrowed(bounded, now, free, level.stop - level.start)
         return free.found
+
+    def _level(self, bounded: BoundedLeastNorm, rows: _Rows, instant: _Instant) -> Level:
+        uneven = _UNEVEN if len(self._levels) == 1 else _UNEVEN_LEVELS
+        return solve_level(bounded, rows, self._damping, uneven, _PULLS, *instant)
+
+    def _calming(self, problem: Problem, level: slice, now: Level, basis: Array) -> _Rows:
+        """Return the rows that calm a level; none where it is left alone."""
+        aim = problem.braking
+        if problem.rest:
+            rows, wanted = problem.jacobian[self._levels[-1]], problem.wanted[self._levels[-1]]
+            aim = aim + rows.T @ (wanted - rows @ aim)
+        added, goals = compiled(standstill.calm)(
+            problem.jacobian[level],
+            problem.force_map[level],
+            problem.wanted[level],
+            problem.weight[level] * self._scale[level],
+            problem.scale[level],
+            aim,
+            problem.braking,
+            basis,
+            now.found,
+            self._standing,
+        )
+        count = len(goals)
+        return added, np.zeros((count, problem.force_map.shape[1])), goals, np.ones(count), np.ones(count)
 
     def _write(self, problem: Problem, found: Array, drive: Array) -> None:
         """Write x into the solution."""
@@ -205,6 +242,11 @@ class LevelledSolver:
         if status == Status.BRAKING:
             raise NotFiniteError
         solution.status = Status(status)
+
+
+def _both(rows: _Rows, added: _Rows) -> _Rows:
+    one, two, three, four, five = (np.concatenate(pair) for pair in zip(rows, added, strict=True))
+    return one, two, three, four, five
 
 
 def _sizes(problem: Problem) -> tuple[int, int, int, int, int]:

@@ -15,8 +15,6 @@ _STILL = 1e-9
 """Step at which the repetitions of `reduction.pull` end, relative to 1 + the residual."""
 _INACCURATE = 1e-5
 """Bounds that daqp says it could keep no better, rad/s², N·m or N."""
-_COUNTING = 1e-7
-"""How far a bound moves y for it to count, relative to 1 + the farthest that one does."""
 
 
 class Free(NamedTuple):
@@ -81,8 +79,7 @@ class BoundedLeastNorm:
 
     def held(self, rows: Array) -> Array:
         """Return the rows whose bounds count in the last solution."""
-        shifts = np.abs(self._multipliers) * np.sqrt(np.einsum("ij,ij->i", rows, rows))
-        held: Array = rows[shifts > _COUNTING * (1.0 + shifts.max())]
+        held: Array = compiled(reduction.counting)(rows, self._multipliers)
         return held
 
     def _solve(
@@ -142,21 +139,17 @@ def solve_level(
             shift = bounded.solve(among, down, up)
         except NoSolutionError:
             continue
-        go, pull = compiled(reduction.go), compiled(reduction.pull)
-        go(shift, root, free[1], step, found)
-        y = shift
+        proceed, arrive = compiled(reduction.proceed), compiled(reduction.arrive)
+        basis, enough = free[1], _STILL**2 * (1.0 + missing @ missing)
+        y = np.zeros_like(shift)
+        arrive(y, shift, root, basis, step, found)
         for _ in range(pulls if status == reduction.INEXACT else 0):
-            moved = among @ y
-            down, up = down - moved, up - moved
-            y = pull(tasks, missing, step, root)
-            moved = among @ y
+            y, lower, upper = proceed(tasks, missing, step, root, among, y, down, up)
             try:
-                shift = bounded.solve(among, down - moved, up - moved, same=True)
+                shift = bounded.solve(among, lower, upper, same=True)
             except NoSolutionError:
                 break
-            y += shift
-            go(y, root, free[1], step, found)
-            if y @ y <= _STILL**2 * (1.0 + missing @ missing):
+            if arrive(y, shift, root, basis, step, found) <= enough:
                 break
         return Level(tasks, step, found, root, among)
     raise NoSolutionError

@@ -162,16 +162,28 @@ class Mechanics:
         self._refresh(self.record)
 
     def frame(self, name: str) -> Frame:
-        """Return the frame of a site or body of that name, `world` among them; raise `UnknownNameError`."""
+        """Return the frame of a site or body of that name, `world` among them; raise `UnknownNameError`.
+
+        Where a site and a body have the same name, it is the site.
+        """
         model = self.model
-        sites = [model.site(k).name for k in range(model.nsite)]
-        bodies = [model.body(k).name for k in range(model.nbody)]
+        sites, bodies = self._frames()
         if name in sites:
             site = model.site(name)
             return Frame(name, int(site.bodyid[0]), _three(site.pos), _four(site.quat))
         if name in bodies:
             return Frame(name, int(model.body(name).id))
-        raise unknown_name("frame", name, dict.fromkeys([*sites, *bodies]), "the model")
+        raise unknown_name("frame", name, self.frames, "the model")
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names of all frames: sites, then bodies. One of both is the site."""
+        sites, bodies = self._frames()
+        return tuple(name for name in dict.fromkeys([*sites, *bodies]) if name)
+
+    def _frames(self) -> tuple[list[str], list[str]]:
+        model = self.model
+        return [model.site(k).name for k in range(model.nsite)], [model.body(k).name for k in range(model.nbody)]
 
     def pose(self, frame: Frame) -> Array:
         """Return the pose of a frame, (7,), in the world, at the last `refresh`."""
@@ -188,6 +200,28 @@ class Mechanics:
         mujoco.mju_normalize4(turn)
         found[3:] = turn
         return found
+
+    def reach(self, frame: Frame) -> tuple[Array, float]:
+        """Return a point that does not move, (3,), m, and how far from it a frame's origin can be at most, m.
+
+        The lengths of all links together, from one joint's place to the next one's: what is farther is out of
+        reach for sure, what is nearer may be too. Infinite where something floats or slides without an end.
+        """
+        model, data = self.model, self.data
+        place, longest, body = self.pose(frame)[:3], 0.0, frame.body
+        while body:
+            first = int(model.body_jntadr[body])
+            for joint in reversed(range(first, first + int(model.body_jntnum[body]))):
+                anchor = data.xanchor[joint]
+                longest += float(np.linalg.norm(place - anchor))
+                if model.jnt_type[joint] == _SCALAR[1]:
+                    ends = model.jnt_range[joint]
+                    longest += float(ends[1] - ends[0]) if model.jnt_limited[joint] else np.inf
+                elif model.jnt_type[joint] == _FREE:
+                    longest = np.inf
+                place = anchor.copy()
+            body = int(model.body_parentid[body])
+        return place, longest
 
     def jacobian(self, frame: Frame) -> Array:
         """Return the Jacobian of a frame's origin, (6, nv), linear then angular, in the world's axes."""

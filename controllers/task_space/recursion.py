@@ -10,6 +10,7 @@ from pliant.actuators.compiled import compiled
 from pliant.actuators.mujoco_calls import long, numbers, record, set_byte, set_long, table
 from pliant.controllers.checks import Array, positive
 from pliant.controllers.task_space.problem import Problem, Solution, Status
+from pliant.errors import ConfigurationError
 
 _DEFICIENT: Final = 1e-13
 """Eigenvalue of A, of the largest, that counts as zero."""
@@ -42,9 +43,17 @@ class Recursion:
         problem: to be solved.
         singular: as above, m; 0: never.
         compensate: whether what no task moves is relieved of gravity and Coriolis forces; if not, it falls.
+
+    Raises:
+        ConfigurationError: a task wants the force of a constraint.
+        OutOfBoundsError: `singular` is no finite number from 0 on.
     """
 
     def __init__(self, problem: Problem, *, singular: float = 0.06, compensate: bool = True) -> None:
+        if problem.force_map.any():
+            raise ConfigurationError(
+                "Recursion finds no forces that are wanted of a contact: HierarchicalQP or WeightedQP is needed."
+            )
         self.solution = Solution(problem)
         nv, drives = len(problem.bias), len(problem.actuated)
         if singular:

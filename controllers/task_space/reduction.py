@@ -27,6 +27,8 @@ INFINITE = 1e30
 """A bound from here on is none."""
 FEASIBLE = 1e-9
 """By how much a bound may be passed, rad/s², N·m or N."""
+_COUNTING = 1e-7
+"""How far a bound moves y for it to count, relative to 1 + the farthest that one does."""
 SATISFIED, VIOLATED, INEXACT, NOT_FINITE = 0, 1, 2, 3
 
 
@@ -215,16 +217,48 @@ def activate(multipliers: Array, sense: NDArray[np.intc]) -> None:
         sense[k] = 1 if multipliers[k] > 0.0 else (3 if multipliers[k] < 0.0 else 0)
 
 
-def go(further: Array, root: Array, basis: Array, step: Array, found: Array) -> None:
-    """Add the step R⁻¹·y to z and to x, y = `further`."""
+def proceed(
+    tasks: Array, missing: Array, step: Array, root: Array, among: Array, y: Array, down: Array, up: Array
+) -> tuple[Array, Array, Array]:
+    """Return y of the next `pull`, and how far what is bounded may go down and up from there, (bounds,) each.
+
+    Args:
+        tasks, missing, step, root: see `pull`.
+        among: how what is bounded follows from y, (bounds, free).
+        y: of the last step, by which `down` and `up` are brought up to date.
+        down, up: how far what is bounded might go before it, (bounds,) each.
+    """
+    went = np.dot(among, y)
+    further = pull(tasks, missing, step, root)
+    goes = np.dot(among, further)
+    for k in range(len(down)):
+        down[k] -= went[k]
+        up[k] -= went[k]
+    return further, down - goes, up - goes
+
+
+def arrive(y: Array, shift: Array, root: Array, basis: Array, step: Array, found: Array) -> float:
+    """Add a shift to y, and the step R⁻¹·y to z and to x; return |y|²."""
     free = len(step)
-    back = further.copy()
+    y += shift
+    back = y.copy()
     for i in range(free - 1, -1, -1):
         for j in range(i + 1, free):
             back[i] -= root[i, j] * back[j]
         back[i] /= root[i, i]
     step += back
     found += np.dot(basis, back)
+    return _product(y, y, 0)
+
+
+def counting(rows: Array, multipliers: Array) -> Array:
+    """Return the rows whose bounds count: their multipliers move y by no less than rounding beside others."""
+    shifts, most = np.abs(multipliers), 0.0
+    for k in range(len(shifts)):
+        if shifts[k] > 0.0:
+            shifts[k] *= math.sqrt(_product(rows[k], rows[k], 0))
+            most = max(most, shifts[k])
+    return rows[shifts > _COUNTING * (1.0 + most)]
 
 
 def narrow(

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array
 from pliant.controllers.task_space.contacts import Constraint, Prescribed
-from pliant.controllers.task_space.forces import ForceTask
+from pliant.controllers.task_space.forces import ContactForceTask, ForceTask
 from pliant.controllers.task_space.limits import JointLimits
 from pliant.controllers.task_space.mechanics import Mechanics
 from pliant.controllers.task_space.problem import Problem, Solution, Solver
@@ -40,8 +40,8 @@ class TaskStack:
         solver: makes the solver of a problem, such as `Recursion` or `WeightedQP`.
 
     Raises:
-        UnknownNameError: a joint or frame that the model does not have.
-        ConfigurationError: no tasks, or an object used twice.
+        UnknownNameError: a joint or frame that the model does not have, or no such constraint.
+        ConfigurationError: no tasks, or an object used twice; a force of a constraint that does not hold its axes.
         ShapeError, OutOfBoundsError: numbers that cannot be.
     """
 
@@ -95,16 +95,23 @@ class TaskStack:
         if torque is not None:
             low, high = _bounds(torque, len(dofs))
             self.problem.torque_low[:], self.problem.torque_high[:] = low[order], high[order]
+        self._wanted_forces = [
+            self._wanted_force(task, begin)
+            for task, begin in zip(self.tasks.values(), rows, strict=False)
+            if isinstance(task, ContactForceTask)
+        ]
         self._cones = [sum(cones[:k]) for k in range(len(cones) + 1)]
         p = self.problem
         self._rows = rows_record(p.jacobian, p.wanted, p.scale)
-        self._held_rows = rows_record(p.constraint, p.constraint_wanted, np.ones(self._held.first[-1]))
+        self._held_scale = np.ones(self._held.first[-1])  # compiled code writes to it by its address
+        self._held_rows = rows_record(p.constraint, p.constraint_wanted, self._held_scale)
         for k in range(len(self.constraints)):
             self._write_cone(k)
         self._made_of = self.actuated, None if torque is None else np.array(torque), solver
         self._fill, self._solver = compiled(fill_rows), solver(self.problem)
         self.solution = Solution(self.problem)
         """Of the last instant."""
+        self._borne = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Made anew of copies of its parts: compiled code finds their arrays by their places."""
@@ -139,12 +146,16 @@ class TaskStack:
                     first, end = self._held.first[k], self._held.first[k + 1]
                     problem.constraint[first:end] = 0.0
                     problem.constraint_wanted[first:end] = 0.0
+        for wanted, holder, at, forces in self._wanted_forces:
+            on = wanted.advance(period, self.solution.force[forces] if self._borne and holder.holds else None)
+            problem.force_map[at, forces] = float(on)
         for k, task in self._packed.own:
             first, end = self._packed.first[k], self._packed.first[k + 1]
             task.write(mechanics, problem.jacobian[first:end], problem.wanted[first:end], problem.scale[first:end])
         if self.limits is not None:
             self.limits.apply(problem.acceleration_low, problem.acceleration_high)
         self.solution = self._solver.solve(problem)
+        self._borne = True
         return self.solution
 
     @property
@@ -213,6 +224,19 @@ class TaskStack:
             task.hold(self.mechanics)
         for force in self.forces.values():
             force.reset()
+        self._borne = False
+
+    def _wanted_force(
+        self, task: ContactForceTask, begin: int
+    ) -> tuple[ContactForceTask, Constraint | Prescribed, NDArray[np.int64], NDArray[np.int64]]:
+        """A task, its constraint, and the places of its rows and their forces; the map between them is written."""
+        if task.constraint not in self.constraints:
+            raise unknown_name("constraint", task.constraint, self.constraints, "a contact's force")
+        holder = self.constraints[task.constraint]
+        first = self._held.first[list(self.constraints).index(task.constraint)]
+        at, forces = begin + np.arange(task.rows), first + np.array(task.rows_of(holder), dtype=np.int64)
+        self.problem.force_map[at, forces] = 1.0
+        return task, holder, at, forces
 
     def _what_of(self, joint: str, side: int) -> str:
         limits, i = self.limits, self.mechanics.joints.index(joint)

@@ -22,6 +22,11 @@ USUAL = {
         "machine": {"bus": "dynamixel", "watchdog": 0.1, "servos": {"hip": 1}},
     },
     "task": {"low": None, "goal": {"term": "drawn", "signals": "wrist/*"}},
+    "controller": {
+        "tasks": {"tool": {"level": 1}},
+        "limits": {"speed": None, "margin": 0.0},
+        "balance": {"margin": 0.02},
+    },
     "safety": {"motion": {"rad": {"low": -math.inf}}},
 }
 
@@ -55,6 +60,8 @@ def checked(key, value):
         ("task.low", [0.0, 1.0]),
         ("task.goal.signals", ["wrist/force_x"]),
         ("safety.motion.rad.low", -math.inf),
+        ("controller.limits", None),
+        ("controller.balance", None),
     ],
 )
 def test_what_may_be_is_left_as_it_is(key, value):
@@ -90,6 +97,12 @@ def test_what_may_be_is_left_as_it_is(key, value):
         ("robot.model.gravity", None, "robot.model.gravity is null; true or false is needed."),
         ("robot.model.name", "???", "robot.model.name must be given: robot.model.name=…"),
         ("task.new", {"deep": [math.nan]}, "task.new.deep[0] is not a number (nan)."),
+        (
+            "controller.limits",
+            False,
+            "controller.limits is False; settings by name (speed, margin), or null for none, is needed.",
+        ),
+        ("controller.tasks", None, "controller.tasks is null; settings by name (tool) is needed."),
         ("safety.motion.rad.low", math.nan, "safety.motion.rad.low is not a number (nan)."),
     ],
 )

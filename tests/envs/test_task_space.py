@@ -117,6 +117,26 @@ def test_what_rests_away_from_its_target_is_told_once():
     assert 0.45 < told.time < 0.6
 
 
+def test_a_target_beyond_all_links_is_told_at_once_and_again_when_it_has_come_back():
+    controller = made({"target": [-1.7, 0.0, 0.3], "speed": 0.2})
+    with describe(ARM).simulated() as robot:
+        controller.check(robot.info)
+        state = robot.read()
+        controller.reset(state)
+        for k in range(3):
+            controller.update(state, 0.004 * k)
+        (told,) = controller.events
+        assert told.time == 0.0
+        start, _, beyond = told.text.removesuffix(" m beyond all links together").rpartition(" ")
+        assert start == "the target of tool is out of reach:"
+        assert 0.1 < float(beyond) < 0.39, "m, more than 1.3 m of a UR10e reach"
+        target = controller.stack.tasks["tool"].target
+        for x, count in ((-0.7, 1), (-1.7, 2), (math.nan, 2)):
+            target[0] = x
+            controller.events.extend(controller._shortfall.look(0.1, 0.004))
+            assert len(controller.events) == count
+
+
 def test_entries_make_the_tasks_that_they_name():
     controller = made({"task": "pose", "axes": ["x", "rz"], "level": 3, "weight": 2.0, "turning": 0.5})
     task = controller.stack.tasks["tool"]
@@ -132,7 +152,8 @@ def test_entries_make_the_tasks_that_they_name():
     [
         ({"task": "pont"}, UnknownNameError, "pont.*point"),
         ({"task": None}, UnknownNameError, "point, orientation"),
-        ({"frame": "tipp"}, UnknownNameError, "frame 'tipp'.*tcp"),
+        ({"frame": "tipp"}, UnknownNameError, "frame 'tipp' in task 'tool'.*'tip'.*Valid: tip, .*tcp.*forearm"),
+        ({"frame": 3}, UnknownNameError, "frame 3"),
         ({"relative_to": "table"}, UnknownNameError, "frame 'table'"),
         ({"axes": ["x", "q"]}, UnknownNameError, "axis 'q'"),
         ({"axes": ["x", "x"]}, ConfigurationError, "each once"),

@@ -83,14 +83,14 @@ def test_a_qp_passes_no_limit(law):
 
 @pytest.mark.parametrize("law", ["recursion", "hierarchical"])
 def test_a_target_out_of_reach_is_rested_before_and_the_reason_told(law):
-    """Though the wrist of the strict QP still turns: turning is no motion of a task that is about a point."""
     if law == "hierarchical":
         pytest.importorskip("daqp")
     movement = TaskSpaceUr10().movement(f"beyond_{law}")
     assert peak_to_peak(movement.record(), 0.5) < 1e-3
-    assert [event.text.partition(": ")[2] for event in movement.controller.events] == [
-        "no joint moves it that way: stretched out, or singular"
-    ]
+    at_once, resting = movement.controller.events
+    assert at_once.time == 0.0
+    assert at_once.text.endswith(" m beyond all links together")
+    assert resting.text.partition(": ")[2] == "no joint moves it that way: stretched out, or singular"
 
 
 def test_the_plain_inverse_does_not_rest_before_a_target_out_of_reach():
@@ -171,3 +171,25 @@ def test_wrong_settings_are_refused_by_name(settings, error, text):
     if shared:
         with pytest.raises(error, match=text.removeprefix("task_space_ur10: ")):
             TaskSpaceAtlas(**shared)
+
+
+@pytest.mark.slow
+def test_strict_levels_rest_where_a_trunk_at_its_ends_keeps_the_hand_from_its_target():
+    """With the pelvis 15 mm higher than it stands the hand does not come down to the lower target."""
+    pytest.importorskip("daqp")
+    found = replace(TaskSpaceAtlas(), height=0.9)
+    movement = found.movement("low_hierarchical")
+    run = movement.record()
+    assert 0.004 < run.error(found.low)[-1] < 0.006, "m"
+    assert peak_to_peak(run, 1.0) < 1e-5, "m"
+    assert np.abs(run.after(3.0).speeds).max() < 1e-2, "rad/s"
+    told = [event.text for event in movement.controller.events if event.text.startswith("hand rests")]
+    assert told == ["hand rests 0.00514 from its target: upper end of back_bky, upper end of back_bkx"]
+
+
+def test_strict_levels_rest_before_a_target_out_of_reach():
+    pytest.importorskip("daqp")
+    found = replace(TaskSpaceUr10(), duration=3.0)
+    run = found.movement("beyond_hierarchical").record()
+    assert peak_to_peak(run, 0.5) < 1e-4, "m"
+    assert np.abs(run.after(2.5).speeds).max() < 1e-2, "rad/s"

@@ -56,6 +56,28 @@ def test_it_leans_where_the_hand_presses():
     assert leaning[0] == pytest.approx(0.04 + 60.0 * (hand[2] - sole[2]) / weight, abs=1e-6)
 
 
+def test_a_foot_is_asked_to_bear_three_tenths_of_the_weight():
+    weight = 9.81 * float(Humanoid().movement(0.002).control.stack.mechanics.model.body_subtreemass[1])
+    load = {"task": "contact_force", "constraint": "left_foot", "wrench": [0.3 * weight], "level": 2}
+    movement = Humanoid(controller={"tasks": {"load": load}}).movement(2.0)
+    run = movement.record()
+    assert movement.fell == ""
+    assert run.bearing[-1, 0] == pytest.approx(0.3 * weight, rel=0.03)
+    assert run.bearing[-1].sum() == pytest.approx(weight, rel=0.01)
+    assert run.com_error[-1] < 5e-3
+    assert not [event for event in movement.control.events if event.text.startswith("load")]
+
+
+def test_a_foot_that_is_asked_to_bear_more_than_there_is_says_so():
+    load = {"task": "contact_force", "constraint": "left_foot", "wrench": [2000.0], "rate": 5000.0, "level": 2}
+    movement = Humanoid(controller={"tasks": {"load": load}}).movement(1.0)
+    movement.record()
+    assert movement.fell == ""
+    told = [event.text for event in movement.control.events if event.text.startswith("load")]
+    assert len(told) == 1
+    assert " N from its target: " in told[0]
+
+
 def test_contacts_that_cannot_be_kept_end_it_with_a_fault():
     humanoid = Humanoid(model={"torque": 3.0}, controller={"balance": None, "brake_after": 0.05})
     movement = humanoid.movement(0.5)

@@ -1,12 +1,11 @@
 """What a controller says of a run: events, and of its tool, if it is one of interaction, pose and wrench."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from pliant.controllers import Controller
-from pliant.controllers.controller import Event
+from pliant.controllers.controller import Event, new_events
 from pliant.controllers.interaction import Feedback, InteractionController
 from pliant.controllers.poses import matrix
 from pliant.controllers.task_space import TaskSpaceController
@@ -33,7 +32,10 @@ class ToolTrace:
 
     def see(self) -> tuple[Feedback | None, list[Event]]:
         """Take what the controller says after an update; returns it, with the events that are new."""
-        new = list(self._new_events())[::-1]
+        events = self._controller.events
+        new = new_events(events, self._newest)
+        if events:
+            self._newest = events[-1]
         self.events += new
         if not isinstance(self._controller, InteractionController):
             return None, new
@@ -64,14 +66,6 @@ class ToolTrace:
         if self._rows or self.events:
             found["events"] = [event_text(event) for event in self.events]
         return found
-
-    def _new_events(self) -> Iterator[Event]:
-        for event in reversed(self._controller.events):
-            if event is self._newest:
-                break
-            yield event
-        if self._controller.events:
-            self._newest = self._controller.events[-1]
 
 
 def event_text(event: Event) -> str:

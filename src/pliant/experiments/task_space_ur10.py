@@ -226,8 +226,6 @@ _NOTES: Final = (
     "The null-space damping is 20 1/s times the mass matrix: the example's equal damping of all joints cannot be "
     "sampled every 2 ms with the published inertia of wrist 3.",
     "Near singular positions the recursion slows down what it can hardly move; the plain inverse does not.",
-    "Out of reach, the strict QP holds the tool but not quite the joints: the wrist goes on trembling at up to "
-    "0.5 rad/s, by a thousandth of a radian.",
     "By the joints alone, noise of 0.1 rad and more shifts the tool: an arm whose joints seem to scatter by σ "
     "seems shorter, by about half of σ² for each joint.",
 )

@@ -33,7 +33,7 @@ def test_each_level_is_its_own_least_squares_among_what_the_higher_ones_leave(ki
     rng = np.random.default_rng(7)
     for _ in range(30):
         problem = random_problem(rng, **KINDS[kind])
-        solution = HierarchicalQP(problem).solve(problem)
+        solution = HierarchicalQP(problem, standing=0.0).solve(problem)
         x = motion(solution)
         assert solution.status == Status.SOLVED
         assert passed(problem, x) < 1e-6
@@ -59,7 +59,7 @@ def test_a_lower_level_changes_no_residual_of_a_higher_one(kind):
 def test_tasks_of_all_levels_are_done_exactly_where_they_can_be():
     rng = np.random.default_rng(9)
     problem = random_problem(rng, drives=8, levels=(0, 2, 3, 5), room=1e4)
-    solution = HierarchicalQP(problem).solve(problem)
+    solution = HierarchicalQP(problem, standing=0.0).solve(problem)
     np.testing.assert_allclose(solution.residual, 0.0, atol=1e-7)
 
 
@@ -86,7 +86,7 @@ def test_is_the_limit_of_weights_that_differ_ever_more():
 def test_a_level_that_is_repeated_below_changes_nothing():
     problem = random_problem(np.random.default_rng(11), drives=8, levels=(0, 3, 6, 9))
     problem.jacobian[3:6], problem.wanted[3:6] = problem.jacobian[:3], 7.0
-    solution = HierarchicalQP(problem).solve(problem)
+    solution = HierarchicalQP(problem, standing=0.0).solve(problem)
     without = Problem(problem.actuated, 12, 4, 6, (0, 3, 6))
     kept = np.r_[0:3, 6:9]
     for name, value in vars(problem).items():
@@ -102,7 +102,7 @@ def test_warm_and_cold_starts_agree():
     solver = HierarchicalQP(problem)
     for _ in range(50):
         problem.wanted += 0.1 * rng.normal(size=len(problem.wanted))
-        warm, cold = solver.solve(problem), HierarchicalQP(problem).solve(problem)
+        warm, cold = solver.solve(problem), HierarchicalQP(problem, standing=0.0).solve(problem)
         np.testing.assert_allclose(warm.residual, cold.residual, atol=1e-7)
 
 

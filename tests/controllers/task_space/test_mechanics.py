@@ -81,3 +81,34 @@ def test_what_cannot_be_is_refused(arm):
         arm.update(np.zeros(6), [0, 0, np.nan, 0, 0, 0])
     with pytest.raises(ShapeError):
         arm.update(np.zeros(5), np.zeros(6))
+
+
+def test_no_pose_of_an_arm_reaches_farther_than_its_links_together(arm, walker):
+    frame, random = arm.frame("tcp"), np.random.default_rng(SEED)
+    centre, longest = arm.reach(frame)
+    for _ in range(200):
+        place(arm, random)
+        assert np.linalg.norm(arm.pose(frame)[:3] - centre) < longest
+        again, same = arm.reach(frame)
+        np.testing.assert_allclose([*again, same], [*centre, longest], atol=1e-9)
+    assert 1.3 < longest < 1.7, "m; a UR10 reaches 1.3 m"
+    assert np.isinf(walker.reach(walker.frame("left_hand"))[1])
+
+
+def test_a_slide_adds_its_way():
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    cart = spec.worldbody.add_body(name="cart", pos=[0.0, 0.0, 1.0])
+    slide = cart.add_joint(name="slide", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[1, 0, 0], range=[-0.5, 1.0])
+    arm = cart.add_body(name="arm")
+    arm.add_joint(name="swing", axis=[0, 1, 0])
+    for body in (cart, arm):
+        body.add_geom(fromto=[0, 0, 0, 0, 0, 0.4], size=[0.02, 0, 0], type=mujoco.mjtGeom.mjGEOM_CAPSULE)
+    arm.add_site(name="end", pos=[0.0, 0.0, 0.4])
+    found = Mechanics(spec.compile(), ["slide", "swing"])
+    centre, longest = found.reach(found.frame("end"))
+    np.testing.assert_allclose(centre, [0.0, 0.0, 1.0], atol=1e-12)
+    assert longest == pytest.approx(1.9)
+    slide.limited = mujoco.mjtLimited.mjLIMITED_FALSE
+    endless = Mechanics(spec.compile(), ["slide", "swing"])
+    assert np.isinf(endless.reach(endless.frame("end"))[1])

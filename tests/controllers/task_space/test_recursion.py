@@ -118,19 +118,6 @@ def test_operators_give_the_law_of_the_literature(arm):
         assert law == pytest.approx(torque, rel=1e-8, abs=1e-8)
 
 
-def test_bias_forces_by_newton_and_euler(arm):
-    """μ + p are the force that an arm at its own acceleration of no torque needs: an independent way to them."""
-    random = np.random.default_rng(SEED)
-    frame = arm.frame("tcp")
-    for _ in range(50):
-        place(arm, random)
-        drift = arm.acceleration_drift(frame)[:3]
-        tool = TaskOperators(arm, arm.jacobian(frame)[:3], drift)
-        falling = np.linalg.solve(arm.inertia, -arm.bias)
-        at_tool = arm.jacobian(frame)[:3] @ falling + drift
-        assert tool.mu + tool.p == pytest.approx(tool.inertia @ -at_tool, rel=1e-9, abs=1e-9)
-
-
 def test_what_nothing_moves_falls_unless_it_is_carried(arm):
     place(arm, np.random.default_rng(SEED))
     arm.update(arm.q, np.zeros(6))

@@ -70,7 +70,7 @@ STATE_FAULTS = {
     "infinite": (protocol.command(2, np.array([0.0, np.inf]), None), "finite numbers are needed"),
     "garbage": (b"\x00" * 40, "no message"),
     "a damaged command": (protocol.command(2, GOOD, None)[:-1] + b"\x01", "damaged"),
-    "another version": (b"PLNT\x02" + protocol.command(2, GOOD, None)[5:], "version 2 of the messages"),
+    "another version": (b"PLNT\x01" + protocol.command(2, GOOD, None)[5:], "version 1 of the messages"),
     "a failure of no words": (framed(Kind.FAIL, 2, b"{}"), "text is None"),
     "the end": (None, "is gone: the connection was closed"),
 }

@@ -9,6 +9,7 @@ import pytest
 from tests.deployment.remote.conftest import robot_info, state_of
 
 from pliant.controllers import Ended
+from pliant.controllers.controller import Event
 from pliant.deployment.remote import json_messages, protocol
 from pliant.deployment.remote.json_messages import Acceptance, Refusal
 from pliant.deployment.remote.protocol import HEADER, Kind, Layout, Message, MessageError, StateMessage
@@ -31,7 +32,7 @@ def test_the_frame_is_that_of_the_page(info):
     state = state_of(info)
     message.write(Kind.STATE, 7, state, 0.25, 1e-5)
     magic, version, kind, flags, size, number = struct.unpack_from("<4sBBHIQ", message.bytes)
-    assert (magic, version, kind, flags, number) == (b"PLNT", 1, 6, 0, 7)
+    assert (magic, version, kind, flags, number) == (b"PLNT", 2, 6, 0, 7)
     assert size == len(message.bytes) - 24
     found = np.frombuffer(message.bytes, "<f8", offset=24)
     expected = [0.25, state.time, 1e-5, *state.command, *state.signals]
@@ -63,20 +64,58 @@ def test_an_acceptance_comes_out_as_it_went_in(acceptance):
     assert json_messages.read_acceptance(body(json_messages.accept(acceptance)), 2) == acceptance
 
 
+EVENTS = [Event(0.25, "tool touches"), Event(1.5, "Kraft \N{GREATER-THAN OR EQUAL TO} 5 N\nup")]
+
+
 @pytest.mark.parametrize("ended", [None, Ended("the nut is tight"), Ended("no contact", fault=True)])
-def test_a_command_comes_out_as_it_went_in(ended):
+@pytest.mark.parametrize("clearance", [None, np.array([0.0, -0.008])])
+@pytest.mark.parametrize("events", [[], EVENTS])
+def test_a_command_comes_out_as_it_went_in(ended, clearance, events):
     values = np.array([0.1, -1e300])
-    sent = protocol.command(5, values, ended)
+    sent = protocol.command(5, values, ended, clearance, events)
     flags = HEADER.unpack_from(sent)[3]
-    found, why = protocol.read_command(Message(Kind.COMMAND, 5, flags, body(sent)), 2)
-    np.testing.assert_array_equal(found, values)
-    assert why == ended
+    found = protocol.read_command(Message(Kind.COMMAND, 5, flags, body(sent)), 2)
+    np.testing.assert_array_equal(found.command, values)
+    assert (found.clearance is None) == (clearance is None)
+    if clearance is not None:
+        np.testing.assert_array_equal(found.clearance, clearance)
+    if ended is None and not events:
+        assert found.told == b""
+    else:
+        assert json_messages.read_told(found.told, flags) == (ended, events)
+
+
+def test_long_texts_of_events_are_shortened():
+    sent = protocol.command(1, np.zeros(2), None, events=16 * [Event(0.0, 10_000 * "\N{SNOWMAN}")])
+    found = protocol.read_command(Message(Kind.COMMAND, 1, protocol.EVENTS, body(sent)), 2)
+    _, events = json_messages.read_told(found.told, protocol.EVENTS)
+    assert [len(event.text) for event in events] == 16 * [500]
+
+
+@pytest.mark.parametrize(
+    ("told", "part"),
+    [
+        (b"", "no JSON"),
+        (b"[]", "what a command tells is"),
+        (b'{"events": 3}', "events is 3"),
+        (b'{"events": [[0.0]]}', "a list of times and texts"),
+        (b'{"events": [["now", "x"]]}', "the time of an event is 'now'"),
+        (b'{"events": [[NaN, "x"]]}', "NaN"),
+        (b'{"events": [[0.0, ""]]}', "an event is ''"),
+        (b'{"events": [' + b",".join(17 * [b'[0, "x"]']) + b"]}", "17 events"),
+        (b'{"events": []}', "reason is None"),
+    ],
+)
+def test_what_a_command_cannot_tell_is_refused(told, part):
+    with pytest.raises(MessageError) as caught:
+        json_messages.read_told(told, protocol.EVENTS | protocol.ENDED)
+    assert part in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("payload", "flags"),
-    [(8, 0), (24, 0), (15, 1), (0, 0)],
-    ids=["one number less", "one more", "no whole numbers", "none"],
+    [(8, 0), (24, 0), (15, 1), (0, 0), (24, 16), (32, 0)],
+    ids=["one number less", "one more", "no whole numbers", "none", "unknown flags", "a clearance unasked"],
 )
 def test_a_command_of_another_size_is_refused(payload, flags):
     with pytest.raises(MessageError, match="16, of 2 columns"):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
@@ -14,10 +15,12 @@ import pytest
 from tests.deployment.remote.conftest import Echo, robot_info, state_of
 
 from pliant.controllers import Controller, Ended
+from pliant.controllers.controller import Event
 from pliant.deployment.remote import json_messages
 from pliant.deployment.remote.client import RemoteController
 from pliant.deployment.remote.protocol import HEADER, Kind, Layout, StateMessage, framed
 from pliant.deployment.remote.transport import Address, connect
+from pliant.deployment.tool_trace import ToolTrace
 from pliant.errors import MismatchError, RemoteError, ShapeError
 from pliant.hardware.robot import Channel
 
@@ -247,6 +250,62 @@ def test_an_end_comes_with_its_reason(serve, ended):
     controller.close()
 
 
+class Telling(Controller):
+    """Tells of some events with every update, and of a clearance."""
+
+    retraces = True
+
+    def __init__(self, counts):
+        self.counts, self.events, self.place = counts, deque(maxlen=100), -1
+
+    @property
+    def clearance(self):
+        return [0.01 * self.place, -0.008]
+
+    def reset(self, state):
+        self.events.clear()
+        self.place = -1
+
+    def update(self, state, t):
+        self.place += 1
+        count = self.counts[self.place] if self.place < len(self.counts) else 0
+        self.events.extend(Event(t, f"event {self.place}.{k}") for k in range(count))
+        return [0.0, 0.0]
+
+
+def test_events_and_clearance_are_those_of_a_controller_in_the_robots_own_process(serve):
+    counts = [0, 2, 1, 40, 0, 1, 0, 0]
+    server, own = serve(lambda info: Telling(counts)), Telling(counts)
+    controller, state = remote(server), state_of(robot_info())
+    assert controller.retraces
+    assert controller.clearance is None
+    for _ in range(2):
+        traces = ToolTrace(own), ToolTrace(controller)
+        own.reset(state)
+        controller.reset(state)
+        assert controller.clearance is None
+        assert not controller.events
+        for k in range(len(counts)):
+            own.update(state, 0.01 * k)
+            controller.update(state, 0.01 * k)
+            np.testing.assert_array_equal(controller.clearance, own.clearance)
+            for trace in traces:
+                trace.see()
+            if k == 2:
+                assert traces[0].events == traces[1].events
+        assert len(traces[0].events) == 44
+        assert traces[1].events == traces[0].events
+        assert traces[1].numbers() == traces[0].numbers()
+
+
+@pytest.mark.parametrize("clearance", [[np.nan, 0.0], [0.0], "up"])
+def test_a_clearance_that_cannot_be_is_a_fault(serve, clearance):
+    wrong = type("Wrong", (Telling,), {"clearance": clearance})
+    found = remote(serve(lambda info: wrong([])))
+    with pytest.raises(RemoteError, match="Echo at t = 0 s"):
+        one_step(found)
+
+
 def test_a_controller_that_is_late_is_a_fault_and_the_next_robot_is_served(serve):
     go = threading.Event()
 
@@ -337,7 +396,7 @@ def test_messages_out_of_turn_end_the_run(serve, messages, part):
 @pytest.mark.parametrize(
     ("message", "reason", "part"),
     [
-        (HELLO[:4] + b"\x02" + HELLO[5:], "version", "version 2 of the messages is spoken; here it is 1"),
+        (HELLO[:4] + b"\x01" + HELLO[5:], "version", "version 1 of the messages is spoken; here it is 2"),
         (numbered(Kind.STATE, 1), "message", "the first message must be a greeting"),
         (framed(Kind.HELLO, 0, b"[]"), "message", "the greeting is []"),
         (b"hello", "message", "no message"),

@@ -177,7 +177,7 @@ def test_a_datagram_that_was_cut_short_is_refused(pair):
 def test_another_version_is_told_by_its_number(pair):
     connection, there = pair
     there.sendall(WHOLE[:4] + b"\x07" + WHOLE[5:])
-    with pytest.raises(OtherVersionError, match="version 7 of the messages is spoken; here it is 1"):
+    with pytest.raises(OtherVersionError, match="version 7 of the messages is spoken; here it is 2"):
         connection.take()
 
 

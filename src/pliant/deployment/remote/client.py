@@ -1,21 +1,25 @@
 """The robot's side: a controller in another process as a `Controller` like any other."""
 
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.controllers.controller import Controller, Ended, check_names
+from pliant.controllers.controller import Controller, Ended, Event, check_names
 from pliant.deployment.remote.json_messages import (
     Acceptance,
     hello,
     read_acceptance,
     read_failure,
     read_refusal,
+    read_told,
 )
 from pliant.deployment.remote.protocol import (
+    ENDED,
+    EVENTS,
     Kind,
     Layout,
     Message,
@@ -25,7 +29,10 @@ from pliant.deployment.remote.protocol import (
 )
 from pliant.deployment.remote.transport import Address, ClosedError, connect
 from pliant.errors import MismatchError, RemoteError, check_bounds
-from pliant.hardware.robot import RobotInfo, State
+from pliant.hardware.robot import Array, RobotInfo, State
+
+_REMEMBERED = 1000
+"""Events that are kept."""
 
 
 class RemoteController(Controller):
@@ -60,6 +67,9 @@ class RemoteController(Controller):
         self._time = self._patience
         self._round_trip = np.nan
         self._ended: Ended | None = None
+        self._clearance: Array | None = None
+        self.events: deque[Event] = deque(maxlen=_REMEMBERED)
+        """Those of the controller, as it tells of them with its commands."""
         self.name = f"the controller at {self.address}"
         self._connection = connect(self.address)
         with self._left_after_a_fault():
@@ -77,6 +87,11 @@ class RemoteController(Controller):
         """What the controller said of its end with its last command."""
         return self._ended
 
+    @property
+    def clearance(self) -> Array | None:
+        """What the controller said of it with its last command."""
+        return self._clearance
+
     def check(self, info: RobotInfo) -> None:
         """Raise `MismatchError`, naming every difference, if the robot is another one than was sent."""
         check_names(self.name, self._info.joints, self._info.command_names, info)
@@ -88,7 +103,8 @@ class RemoteController(Controller):
     def reset(self, state: State) -> None:
         """Let it begin at a state; raises `RemoteError` as `update`."""
         with self._left_after_a_fault():
-            self._ended, self._round_trip = None, np.nan
+            self._ended, self._clearance, self._round_trip = None, None, np.nan
+            self.events.clear()
             self._wait_for(self._patience)
             self._ask(Kind.RESET, Kind.READY, state, 0.0)
 
@@ -101,7 +117,12 @@ class RemoteController(Controller):
         """
         try:
             message = self._ask(Kind.STATE, Kind.COMMAND, state, t)
-            values, self._ended = read_command(message, self._layout.columns)
+            values, self._clearance, told = read_command(message, self._layout.columns)
+            if message.flags & (ENDED | EVENTS):
+                self._ended, new = read_told(told, message.flags)
+                self.events.extend(new)
+            else:
+                self._ended = None
             if self._time != self._deadline:
                 self._wait_for(self._deadline)
         except BaseException as error:

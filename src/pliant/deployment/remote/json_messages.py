@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
+from pliant.controllers.controller import Ended, Event
 from pliant.deployment.remote.protocol import (
+    ENDED,
+    FAULT,
     LONGEST,
     LONGEST_TEXT,
+    MOST_EVENTS,
     Kind,
     MessageError,
     framed,
@@ -145,6 +149,21 @@ def fail(number: int, text: str) -> bytes:
 def read_failure(payload: memoryview) -> str:
     """Return the text of a FAIL; raise `MessageError` if it has none."""
     return _text(_entries(payload, "the failure").get("text"), "text")
+
+
+def read_told(told: bytes, flags: int) -> tuple[Ended | None, list[Event]]:
+    """Return the end and the events of a COMMAND; raise `MessageError` if they are not what they should be."""
+    given = _entries(memoryview(told), "what a command tells")
+    events = _list(given.get("events", []), "events")
+    if len(events) > MOST_EVENTS:
+        raise MessageError(f"a command tells of {len(events)} events; {MOST_EVENTS} at most can be told.")
+    pairs = [_list(event, "an event") for event in events]
+    if any(len(pair) != 2 for pair in pairs):
+        raise _wrong("events", events, "a list of times and texts")
+    found = [Event(_number(time, "the time of an event"), _text(text, "an event")) for time, text in pairs]
+    if not flags & ENDED:
+        return None, found
+    return Ended(_text(given.get("reason"), "reason"), bool(flags & FAULT)), found
 
 
 def _packed(kind: Kind, number: int, content: Mapping[str, Any]) -> bytes:

@@ -5,19 +5,21 @@ everything is checked, and what is wrong with it is a `MessageError`.
 """
 
 import itertools
+import json
 import math
 import struct
 import zlib
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 
-from pliant.controllers.controller import Ended
+from pliant.controllers.controller import Ended, Event
 from pliant.errors import RemoteError
 from pliant.hardware.robot import Array, RobotInfo, State
 
-VERSION = 1
+VERSION = 2
 MAGIC = b"PLNT"
 HEADER = struct.Struct("<4sBBHIQI")
 """Magic, version, kind, flags, bytes after the header, number of the request, CRC-32 of all else."""
@@ -25,9 +27,13 @@ _HEAD = struct.Struct("<4sBBHIQ")
 _CHECK = struct.Struct("<I")
 LONGEST = 131072
 """Bytes after the header at most."""
-ENDED, FAULT = 1, 2
-"""Flags of a command: the controller has nothing more to do; it gave up."""
+ENDED, FAULT, CLEARANCE, EVENTS = 1, 2, 4, 8
+"""Flags of a command: the controller has nothing more to do; it gave up; what its command is moved by on the way
+back follows it; it tells of events."""
 LONGEST_TEXT = 2000
+MOST_EVENTS = 16
+"""Of one command."""
+_LONGEST_EVENT = 500
 _NUMBERS_BEFORE = 3
 """Of a state: t, the robot's time, and the round trip before."""
 
@@ -132,30 +138,55 @@ def ready(number: int) -> bytes:
     return framed(Kind.READY, number, b"")
 
 
-def command(number: int, values: Array, ended: Ended | None) -> bytes:
-    """Return the message of a command, (columns,)."""
-    text = b"" if ended is None else shortened(ended.reason).encode()
-    flags = 0 if ended is None else ENDED | (FAULT if ended.fault else 0)
-    return framed(Kind.COMMAND, number, values.tobytes() + text, flags)
+class Answer(NamedTuple):
+    """What a COMMAND says."""
+
+    command: Array
+    """(columns,)"""
+    clearance: Array | None
+    """See `Controller`, (columns,)."""
+    told: bytes
+    """JSON of its end and its events, empty without; see `json_messages.read_told`."""
 
 
-def read_command(message: Message, columns: int) -> tuple[Array, Ended | None]:
-    """Return the command, (columns,), of a COMMAND, and why the controller ended; raise `MessageError` by size.
+def command(
+    number: int,
+    values: Array,
+    ended: Ended | None,
+    clearance: Array | None = None,
+    events: Sequence[Event] = (),
+) -> bytes:
+    """Return the message of a command, (columns,), with at most `MOST_EVENTS` events."""
+    body, flags = values.tobytes(), 0
+    told: dict[str, object] = {}
+    if clearance is not None:
+        body, flags = body + clearance.tobytes(), CLEARANCE
+    if ended is not None:
+        flags |= ENDED | (FAULT if ended.fault else 0)
+        told["reason"] = shortened(ended.reason)
+    if events:
+        flags |= EVENTS
+        told["events"] = [[time, shortened(text, _LONGEST_EVENT)] for time, text in events]
+    if told:
+        body += json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
+    return framed(Kind.COMMAND, number, body, flags)
+
+
+def read_command(message: Message, columns: int) -> Answer:
+    """Return what a COMMAND to a robot of that many columns says; raise `MessageError` by size.
 
     It also does so where a number is not finite.
     """
-    size, given, text = 8 * columns, len(message.payload), b""
-    if given != size:
-        if given < size or not message.flags & ENDED:
-            raise MessageError(f"a command of {given} bytes came; {size}, of {columns} columns, are needed.")
-        text = bytes(message.payload[size:])
-    values = np.frombuffer(message.payload, "<f8", columns).copy()
-    if not math.isfinite(sum(values.tolist())) and not np.isfinite(values).all():
-        raise MessageError(f"its command is {values.tolist()}; finite numbers are needed.")
-    if not message.flags & ENDED:
-        return values, None
-    reason = shortened(printable(text.decode("utf-8", "replace")))
-    return values, Ended(reason, bool(message.flags & FAULT))
+    size, given, cleared = 8 * columns, len(message.payload), bool(message.flags & CLEARANCE)
+    least = size * (1 + cleared)
+    if given < least or (given > least and not message.flags & (ENDED | EVENTS)):
+        twice = ", twice" if cleared else ""
+        raise MessageError(f"a command of {given} bytes came; {least}, of {columns} columns{twice}, are needed.")
+    numbers = np.frombuffer(message.payload, "<f8", columns * (1 + cleared)).copy()
+    if not math.isfinite(sum(numbers.tolist())) and not np.isfinite(numbers).all():
+        raise MessageError(f"its command is {numbers.tolist()}; finite numbers are needed.")
+    told = bytes(message.payload[least:]) if given > least else b""
+    return Answer(numbers[:columns], numbers[columns:] if cleared else None, told)
 
 
 def framed(kind: Kind, number: int, body: bytes, flags: int = 0) -> bytes:

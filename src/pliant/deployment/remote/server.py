@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from pliant.controllers.controller import Event, new_events
 from pliant.controllers.robot_parameters import parameter_differences
 from pliant.deployment.controller import NamedController
 from pliant.deployment.remote import json_messages, protocol
@@ -201,6 +202,8 @@ class _Served:
         self._controller = controller
         self._layout = Layout(self.info)
         self._begun = False
+        self._newest: Event | None = None
+        self._waiting: list[Event] = []
         self._steps = 0
         self._computed, self._round_trips = array("d"), array("d")
 
@@ -221,15 +224,30 @@ class _Served:
         state = self._layout.state(numbers)
         if message.kind == _RESET:
             self._controller.reset(state)
-            self._begun = True
+            self._begun, self._newest = True, None
+            self._waiting.clear()
             return protocol.ready(self.number)
         if not self._begun:
             raise MessageError("a state came before that of a reset.")
         begin = time.perf_counter()
         values = self._command(self._controller.update(state, t), t)
         ended = self._controller.ended if self._controller.ends else None
+        clearance = self._controller.clearance if self._controller.retraces else None
+        cleared = None if clearance is None else self._command(clearance, t)
         self._note(time.perf_counter() - begin, round_trip)
-        return protocol.command(self.number, values, ended)
+        return protocol.command(self.number, values, ended, cleared, self._untold(t))
+
+    def _untold(self, t: float) -> list[Event]:
+        """Events that are new, the oldest of them; what is left waits for the next command."""
+        events = self._controller.controller.events
+        if not events and not self._waiting:
+            return []
+        new = new_events(events, self._newest)
+        if events:
+            self._newest = events[-1]
+        self._waiting += [event if math.isfinite(event.time) else Event(t, event.text) for event in new]
+        now, self._waiting = self._waiting[: protocol.MOST_EVENTS], self._waiting[protocol.MOST_EVENTS :]
+        return now
 
     def _command(self, values: object, t: float) -> Array:
         try:
