@@ -48,6 +48,11 @@ class _Planned:
     full: float
 
 
+def check_robot(robot: SimulatedRobot) -> None:
+    """Raise `ConfigurationError` unless the robot has what a trial looks at: a base, feet that feel, servos."""
+    _Parts.of(robot)
+
+
 def try_gait(
     robot: SimulatedRobot, gait: Controller, duration: float = 10.0, limits: GaitLimits | None = None
 ) -> GaitTrial:
