@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from pliant.controllers.checks import differences
 from pliant.controllers.controller import Controller
 from pliant.envs.gait_measures import GaitLimits, GaitMeasures
 from pliant.envs.gait_trial import GaitTrial, check_robot, try_gaits
@@ -321,9 +322,7 @@ class GaitSearch:
                 Tried(t["parameters"], t["measures"], tuple(t["violations"]), tuple(t["constraints"]))
                 for t in content["trials"]
             ]
-            different = [
-                f"{name}: {content[name]!r} → {asked[name]!r}" for name in asked if content[name] != asked[name]
-            ]
+            different = differences("search", {name: content[name] for name in asked}, asked)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, PliantError):
                 raise
