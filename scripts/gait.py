@@ -18,7 +18,7 @@ from pliant.envs.gait_measures import GaitLimits
 from pliant.envs.gait_trial import check_robot, try_gait
 from pliant.envs.movement import Movement
 from pliant.envs.simulation import SimulatedRobot
-from pliant.errors import ConfigurationError, unknown_name
+from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.files import plain, write_json
 from pliant.hardware.robot import RobotInfo
 from pliant.training.controller_file import write_controller
@@ -45,6 +45,7 @@ def job(config: DictConfig) -> float:
         raise ConfigurationError("a gait is a controller: controller=gait, controller=matsuoka or a file of one.")
     if config.objective not in METRICS:
         raise unknown_name("objective", config.objective, METRICS, "gait")
+    check_bounds("duration", config.duration, 0.01, 1e4, "s")
     limits = build(config.limits, "limits")
     if not isinstance(limits, GaitLimits):
         raise ConfigurationError(f"limits are a {type(limits).__name__}; a GaitLimits is needed.")

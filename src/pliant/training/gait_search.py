@@ -69,6 +69,8 @@ def read_space(parameters: Mapping[str, Any], usual: Mapping[str, Value]) -> dic
         UnknownNameError: no such parameter.
         OutOfBoundsError: a range that ends before it begins, or of what is no positive number though logarithmic.
     """
+    if not isinstance(parameters, Mapping):
+        raise ConfigurationError(f"search: parameters are {parameters!r}; ranges by name are needed.")
     if not parameters:
         raise ConfigurationError(
             "a search needs parameters: 'search.parameters={controller.stride: [0.02, 0.1]}'."
