@@ -3,9 +3,9 @@
     python tests/benchmarks/gait_trials.py [--trials 16] [--duration 10] [--repeats 3]
 
 A trial is the hexapod with `MatsuokaGait`, 10 s from a settled stand at physics steps of 1 ms, with its measures.
-The Python loop is `pliant.controllers.run`, which reads the robot once a period and sees nothing in between. All take
-turns in one process; the figures are medians. On a machine with other work on it the CPU time of a trial tells more
-than the time on the clock.
+The Python loop is `pliant.controllers.run`, which reads the robot once a period and sees nothing in between. All
+take turns in one process; the figures are medians. On a machine with other work on it the CPU time of a trial
+tells more than the time on the clock.
 """
 
 import argparse

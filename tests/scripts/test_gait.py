@@ -39,6 +39,7 @@ def test_a_limit_that_is_passed_is_said_and_is_the_status(verb, tmp_path):
     assert numbers(tmp_path / "out")["violations"][0].endswith("0.2 are allowed")
 
 
+@pytest.mark.slow
 def test_what_a_search_finds_walks_as_it_says(verb, tmp_path):
     pytest.importorskip("optuna")
     pytest.importorskip("matplotlib")
@@ -54,6 +55,7 @@ def test_what_a_search_finds_walks_as_it_says(verb, tmp_path):
     assert numbers(tmp_path / "again")["speed"] == best["speed"]
 
 
+@pytest.mark.slow
 def test_a_search_that_is_interrupted_goes_on(verb, tmp_path, monkeypatch, snapshot):
     pytest.importorskip("optuna")
     calls = []
