@@ -23,8 +23,9 @@ from pliant.files import plain, write_json
 from pliant.hardware.robot import RobotInfo
 from pliant.training.controller_file import write_controller
 from pliant.training.gait_report import METRICS, gait_metrics, show_trial, write_gait_report
-from pliant.training.gait_search import Choice, GaitSearch, Range, SearchSettings, Value, read_space
+from pliant.training.gait_search import GaitSearch, SearchSettings
 from pliant.training.gait_search_report import search_metrics, show_search, write_search_report
+from pliant.training.gait_space import Choice, Range, Value, read_space
 from pliant.training.run_settings import resumed, settings
 from pliant.viewing.film import film_format, film_motion
 from pliant.viewing.motions import LoopedMovement

@@ -1,7 +1,6 @@
 """Searches for gaits: what is searched, what is found and kept, and going on."""
 
 import json
-import math
 
 import numpy as np
 import pytest
@@ -19,19 +18,10 @@ from pliant.errors import (
     OutOfBoundsError,
     UnknownNameError,
 )
-from pliant.training.gait_search import (
-    Choice,
-    GaitSearch,
-    Range,
-    SearchSettings,
-    Tried,
-    front,
-    greedy_strides,
-    read_space,
-)
+from pliant.training.gait_search import GaitSearch, SearchSettings, Tried, front
 from pliant.training.gait_search_report import failure, search_metrics
+from pliant.training.gait_space import Range
 
-USUAL = {"controller.stride": 0.03, "controller.pattern": "tripod"}
 SPACE = {"factor": Range(1.0, 4.0)}
 
 
@@ -53,42 +43,6 @@ def search(robot):
         return GaitSearch(robot, gait, space, usual or {"factor": 1.0}, chosen)
 
     return make
-
-
-def test_ranges_are_read():
-    given = {
-        "controller.stride": {"low": 0.01, "high": 0.1, "log": True},
-        "controller.pattern": {"choices": ["tripod", "wave"]},
-    }
-    assert read_space(given, USUAL) == {
-        "controller.stride": Range(0.01, 0.1, True),
-        "controller.pattern": Choice(("tripod", "wave")),
-    }
-    assert read_space({"controller.stride": [0.01, 1]}, USUAL) == {"controller.stride": Range(0.01, 1.0)}
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "message"),
-    [
-        ({}, ConfigurationError, "a search needs parameters"),
-        ({"controller.strde": [0.1, 0.2]}, UnknownNameError, "Did you mean 'controller.stride'"),
-        ({"controller.stride": [0.2, 0.1]}, OutOfBoundsError, "the second number must be the larger one"),
-        ({"controller.stride": [0.1, math.nan]}, OutOfBoundsError, "controller.stride: high"),
-        (
-            {"controller.stride": {"low": 0.0, "high": 1.0, "log": True}},
-            OutOfBoundsError,
-            "controller.stride: low",
-        ),
-        ({"controller.stride": [0.1, 0.2, 0.3]}, ConfigurationError, r"\[low, high\]"),
-        ({"controller.stride": 0.1}, ConfigurationError, r"\[low, high\]"),
-        ({"controller.stride": {"low": 0.1}}, ConfigurationError, r"\[low, high\]"),
-        ({"controller.pattern": {"choices": []}}, ConfigurationError, "choices"),
-        ({"controller.pattern": {"choices": [[1]]}}, ConfigurationError, "choices"),
-    ],
-)
-def test_what_is_no_range_is_refused(given, error, message):
-    with pytest.raises(error, match=message):
-        read_space(given, USUAL)
 
 
 @pytest.mark.parametrize(
@@ -201,27 +155,3 @@ def test_an_arm_is_refused_before_anything_is_tried():
     pytest.importorskip("optuna")
     with SimulatedRobot(arm2(), 0.01) as arm, pytest.raises(ConfigurationError, match="no robot whose gait"):
         GaitSearch(arm, lambda parameters: None, SPACE, {"factor": 1.0})
-
-
-def test_the_greedy_search_ends_where_a_limit_is_passed(robot):
-    def make(factor):
-        return MatsuokaGait.published(robot.info, factor)
-
-    found = greedy_strides(robot, make, step=2.0, refine=0.5, duration=3.5, limits=GaitLimits(torque=1.0))
-    kept = [stride.factor for stride in found if stride.kept]
-    beyond = [stride.factor for stride in found if not stride.kept]
-    assert kept
-    assert max(kept) < min(beyond) <= max(kept) + 0.5
-    assert [stride.factor for stride in found] == sorted(kept + beyond)
-
-
-def test_the_greedy_search_ends_where_no_leg_reaches(robot):
-    def make(factor):
-        if factor > 2.0:
-            raise OutOfBoundsError("no leg can be asked for it")
-        return MatsuokaGait.published(robot.info, factor)
-
-    found = greedy_strides(robot, make, duration=3.5)
-    assert [stride.factor for stride in found] == [1.0, 2.0]
-    with pytest.raises(OutOfBoundsError, match="no leg"):
-        greedy_strides(robot, lambda factor: make(3.0), duration=3.5)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.errors import MissingExtraError
 from pliant.report import COLOURS, Report, figure
-from pliant.training.gait_search import Choice, GaitSearch, Tried, front
+from pliant.training.gait_search import GaitSearch, Tried, front
+from pliant.training.gait_space import Choice
 from pliant.training.sweeps import label, text
 
 if TYPE_CHECKING:
