@@ -109,12 +109,13 @@ def composed(verb, choices):
 
 
 def changed(config, key, value):
-    """A configuration with one setting changed, as the command line would."""
+    """A configuration with one setting changed, as the command line would; names may have dots in them."""
     given = config.copy()
-    path, _, name = key.rpartition(".")
     with open_dict(given):
-        node = OmegaConf.select(given, path) if path else given
-        node[name] = value
+        node, rest = given, key
+        while name := next((name for name in node if rest.startswith(f"{name}.")), None):
+            node, rest = node[name], rest.removeprefix(f"{name}.")
+        node[rest] = value
     return given
 
 

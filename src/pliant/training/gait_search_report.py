@@ -8,7 +8,7 @@ from pliant.errors import MissingExtraError
 from pliant.report import COLOURS, Report, figure
 from pliant.training.gait_search import GaitSearch, Tried, front
 from pliant.training.gait_space import Choice
-from pliant.training.sweeps import label, text
+from pliant.training.sweeps import Job, label, show_jobs, text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,19 +47,22 @@ def failure(search: GaitSearch) -> str:
 
 
 def show_search(console: "Console", search: GaitSearch) -> None:
-    """Print the best gaits as a table, or why there is none."""
-    from rich.table import Table
+    """Print the best gaits as a table, by the number of their trial, or why there is none."""
     from rich.text import Text
 
     if search.best is None:
         console.print(Text(failure(search)), soft_wrap=True)
         return
-    table = Table(title=f"{len(search.ranked)} of {len(search.tried)} gaits keep the limits; the best")
-    for name in (*search.space, *_SHOWN):
-        table.add_column(_heading(name, search), overflow="fold")
-    for tried in search.ranked[:_MOST]:
-        table.add_row(*map(text, _row(search, tried)), style="bold green" if tried is search.best else None)
-    console.print(table)
+    jobs = [
+        Job(
+            str(search.tried.index(tried)),
+            {name: text(of) for name, of in tried.parameters.items()},
+            dict(tried.measures),
+        )
+        for tried in search.ranked[:_MOST]
+    ]
+    title = f"{len(search.ranked)} of {len(search.tried)} gaits keep the limits; the best"
+    show_jobs(console, title, jobs, _SHOWN, jobs[0])
 
 
 def write_search_report(folder: Path, search: GaitSearch) -> Path | None:
