@@ -44,6 +44,10 @@ VERBS = {
     ],
     "control": [["controller=setpoint_pid"], ["robot=ur10_plane", "controller=admittance"]],
     "weigh": [["robot=ur10_plane"]],
+    "gait": [
+        ["robot.model.settle=0.0"],
+        ["robot.model.settle=0.0", "controller=matsuoka", "search.parameters={controller.stride: [0.02, 0.05]}"],
+    ],
     "emulate": [[]],
     "emulate_ur": [[]],
     "emulate_net_ft": [[]],
@@ -73,6 +77,7 @@ HEAVY = {
     "deploy": ("pliant.deployment.deployment.Deployment.run",),
     "control": ("pliant.scripts.control.ControlServer",),
     "weigh": ("pliant.deployment.weighing.WeighingRun",),
+    "gait": ("pliant.scripts.gait.try_gait", "pliant.scripts.gait.GaitSearch.run"),
     "emulate": ("pliant.scripts.emulate.Emulator",),
     "emulate_ur": ("pliant.scripts.emulate._serve",),
     "emulate_net_ft": ("pliant.scripts.emulate._serve",),
@@ -104,12 +109,13 @@ def composed(verb, choices):
 
 
 def changed(config, key, value):
-    """A configuration with one setting changed, as the command line would."""
+    """A configuration with one setting changed, as the command line would; names may have dots in them."""
     given = config.copy()
-    path, _, name = key.rpartition(".")
     with open_dict(given):
-        node = OmegaConf.select(given, path) if path else given
-        node[name] = value
+        node, rest = given, key
+        while name := next((name for name in node if rest.startswith(f"{name}.")), None):
+            node, rest = node[name], rest.removeprefix(f"{name}.")
+        node[rest] = value
     return given
 
 
