@@ -30,7 +30,9 @@ class LegPose(NamedTuple):
         turn = rotation(orientation)
 
         def moved(points: Array) -> Array:
-            return position + np.einsum("nij,nj->ni", turn, points)
+            found: Array = position + np.einsum("nij,nj->ni", turn, points)
+
+        return found
 
         return LegPose(
             {link: moved(at) for link, at in self.joints.items()},
@@ -133,5 +135,5 @@ def three_feet(
         pressing: Array = -side * np.einsum("ni,ni->n", torque, pose.axis)
         return pressing
 
-    lever = np.linalg.norm((point - pose.joints["tibia"])[:, :2], axis=-1)
+    lever: Array = np.linalg.norm((point - pose.joints["tibia"])[:, :2], axis=-1)
     return Statics(force, lever, held("femur", ("femur", "tibia")), held("tibia", ("tibia",)))

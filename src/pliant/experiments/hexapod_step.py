@@ -163,7 +163,7 @@ class HexapodStep(Experiment):
             found.claim(
                 f"{link}, 30°, read with the whole robot, every {1e3 * CYCLE:g} ms: 10 to 90 %",
                 "–",
-                f"{1e3 * cycle.rise:.1f} ms from {np.sum((cycle.time > 0.0) & (cycle.time < 0.1))} readings in 0.1 s",
+                f"{1e3 * cycle.rise:.1f} ms from {sum((cycle.time > 0.0) & (cycle.time < 0.1))} readings in 0.1 s",
                 None,
             )
         return found.outcome(_NOTES)
@@ -329,9 +329,9 @@ def _judge_rise(found: Findings, what: str, steps: list[Step], theirs: tuple[flo
 
 
 _NOTES: Final = (
-    "The publication shows curves, whose values are not public. Numbers named prototype are those of an independent "
-    "program with a servo law of its own.",
-    "They belong to a servo with less inertia than was found in recordings of single servos, which overshoots in the "
-    "air by a sixth and more. Which of both the leg's servos are like, the publication does not tell.",
+    "The publication shows curves, whose values are not public. Numbers named prototype are those of an "
+    "independent program with a servo law of its own.",
+    "They belong to a servo with less inertia than was found in recordings of single servos, which overshoots "
+    "in the air by a sixth and more. Which of both the leg's servos are like, the publication does not tell.",
     "With 18 readings of 1 ms and a write a servo is read every 19 ms: four or five readings on the way.",
 )
