@@ -31,8 +31,7 @@ class LegPose(NamedTuple):
 
         def moved(points: Array) -> Array:
             found: Array = position + np.einsum("nij,nj->ni", turn, points)
-
-        return found
+            return found
 
         return LegPose(
             {link: moved(at) for link, at in self.joints.items()},
