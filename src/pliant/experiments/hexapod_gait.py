@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from pliant.controllers.checks import Array, positive
+from pliant.controllers.checks import Array, finite_array, positive
 from pliant.controllers.gaits import MatsuokaGait
 from pliant.envs.gait_measures import GaitMeasures, GaitTrace
 from pliant.envs.gait_trial import try_gaits
@@ -94,6 +94,7 @@ class HexapodGait(Experiment):
             deviations(f"hexapod_gait: {name}", getattr(self, name))
             if name != "frictions":
                 positive(f"hexapod_gait: {name}", getattr(self, name)[0])
+        finite_array("hexapod_gait: shown", self.shown, (2,))
         if tuple(self.shown) not in self.conditions:
             raise ConfigurationError(
                 f"hexapod_gait: shown is {list(self.shown)}; one of "

@@ -89,7 +89,7 @@ class HexapodStep(Experiment):
     """Of a motion, s."""
 
     def __post_init__(self) -> None:
-        if self.leg not in LEGS:
+        if not isinstance(self.leg, str) or self.leg not in LEGS:
             raise unknown_name("leg", self.leg, LEGS, "hexapod_step")
         for name in ("large", "small"):
             check_bounds(f"hexapod_step: {name}", getattr(self, name), 0.02, 0.6, "rad")

@@ -105,6 +105,7 @@ class HexapodTorque(Experiment):
 
     def __post_init__(self) -> None:
         deviations("hexapod_torque: frictions", self.frictions)
+        check_bounds("hexapod_torque: shown", self.shown, 0.0, 10.0)
         if self.shown not in self.frictions:
             raise ConfigurationError(
                 f"hexapod_torque: shown is {self.shown:g}; one of the frictions "
