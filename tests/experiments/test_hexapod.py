@@ -76,7 +76,7 @@ def test_a_loaded_leg_stalls_and_switches_itself_off_two_seconds_later():
     assert stalled[-1] - stalled[0] == pytest.approx(2.0, abs=0.15)
     held = slice(run.stalled, run.off - 1)
     np.testing.assert_allclose(run.femur_told[held], 1.5, atol=1e-9)
-    np.testing.assert_allclose(run.femur[held], 1.5, atol=0.2)
+    assert (run.femur[held] > 1.45).all(), "and more where it gives way"
     assert abs(run.femur[run.off + 2]) < 0.05
     assert run.force[-1] < 0.5 * run.force[0]
 

@@ -87,9 +87,9 @@ def draw_limits(e: "HexapodGait", outcome: Outcome, report: Report) -> None:
         torque.set(xlabel="stride by the default", ylabel="N·m", title="largest torque", ylim=(0.0, None))
         speed.legend(fontsize=8)
         apart.plot(np.rad2deg(a["strokes"]), 1e3 * a["apart"], color=COLOURS[0])
-        for thickness, theirs in TOUCHING.items():
+        for thickness, stroke in TOUCHING.items():
             apart.axhline(1e3 * thickness, color="black", linestyle=":", linewidth=1.0)
-            apart.plot(theirs, 1e3 * thickness, "s", color=COLOURS[5], fillstyle="none", markersize=9)
+            apart.plot(stroke, 1e3 * thickness, "s", color=COLOURS[5], fillstyle="none", markersize=9)
         apart.set(xlabel="stroke of the coxae (°)", ylabel="mm", title="front and middle leg, axes apart")
         report.figure(
             drawing,

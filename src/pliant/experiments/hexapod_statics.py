@@ -118,7 +118,7 @@ def three_feet(
     points = np.stack([legs[name].ball for name in feet], axis=1) - FOOT_RADIUS * _UP
     balance = np.stack([np.ones(points.shape[:2]), points[..., 0], points[..., 1]], axis=1)
     load = GRAVITY * np.stack([np.full(len(base), mass), moment[:, 0], moment[:, 1]], axis=-1)
-    force = np.linalg.solve(balance, load[..., None])[..., 0]
+    force = np.asarray(np.linalg.solve(balance, load[..., None])[..., 0], dtype=np.float64)
     pose, which = legs[leg], list(feet).index(leg)
     point, upward = points[:, which], force[:, which]
     away = (point - pose.joints["femur"]) * [1.0, 1.0, 0.0]

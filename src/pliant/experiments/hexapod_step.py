@@ -232,7 +232,8 @@ class HexapodStep(Experiment):
             speed = 0.0 if faster * speed < 0.0 else faster
             q += dt * speed
             fastest = max(fastest, abs(speed))
-        return Step(1e-3 * np.arange(len(ways)), np.array(ways) / height, fastest, height - q)
+        time: Array = 1e-3 * np.arange(len(ways), dtype=np.float64)
+        return Step(time, np.array(ways) / height, fastest, height - q)
 
     def _motions(self) -> dict[str, "_Motion"]:
         heights = {"large": self.large, "small": self.small}
@@ -283,8 +284,9 @@ class HexapodStep(Experiment):
         cycle, delay = self._turn(motion.link, period)
         taken = np.arange(1, int((len(sent) * period - delay) / cycle)) * cycle + delay
         seen = read.position[np.ceil(taken / period - 1e-6).astype(int), joint]
+        time = np.asarray(taken - round(AT / period) * period, dtype=np.float64)
         return Step(
-            time=taken - round(AT / period) * period,
+            time=time,
             position=(seen - read.position[0, joint]) / motion.height,
             speed=float(np.abs(read.velocity[:, joint]).max()),
             error=float(sent[-1] - read.position[-1, joint]),

@@ -152,7 +152,7 @@ class HexapodTorque(Experiment):
         side = 1.0 if LEGS[LEG].y > 0.0 else -1.0
         femur, tibia = (JOINTS.index(f"{LEG}_{link}") for link in ("femur", "tibia"))
         error = (sent - motion.position)[:, [femur, tibia]]
-        told = side * AX12A(**REFERENCE_SERVO).estimated_torque(error)
+        told = side * AX12A().estimated_torque(error)
         return Stretch(
             time=np.asarray(motion.time) - motion.time[0],
             goal=sent[:, tibia],
@@ -173,7 +173,7 @@ class HexapodTorque(Experiment):
             tibia, femur, truth = axes[0]
             for k, load in enumerate(LOADS):
                 goal = np.rad2deg(a[f"load{load}_goal"])
-                label = f"{load} batteries" if load != 1 else "1 battery"
+                label = ("no battery", "1 battery", "2 batteries")[load]
                 for axis, link in ((tibia, "tibia"), (femur, "femur")):
                     axis.plot(goal, a[f"load{load}_{link}_told"], color=COLOURS[k], label=label)
                     axis.plot(goal, a[f"load{load}_{link}"], "--", color="black", linewidth=0.8)
@@ -186,7 +186,7 @@ class HexapodTorque(Experiment):
             for axis, title in zip(axes[0], titles, strict=True):
                 axis.set(xlabel="goal of the tibia (°)", title=title)
                 axis.legend(fontsize=8, loc="upper left" if axis is not femur else "lower left")
-            tibia.set(ylabel="torque (N·m)", ylim=(-0.1, 1.6))
+            tibia.set(ylabel="torque (N·m)", ylim=(-0.1, 1.9))
             report.figure(
                 drawing,
                 f"Torques that press the foot down, friction {self.shown:g}. Left and middle: what the servos' "
