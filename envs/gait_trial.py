@@ -49,7 +49,7 @@ class _Planned:
 
 
 def check_robot(robot: SimulatedRobot) -> None:
-    """Raise `ConfigurationError` unless the robot has what a trial looks at: a base, feet that feel, servos."""
+    """Raise `ConfigurationError` unless a robot has what a trial looks at, and is always the same one."""
     _Parts.of(robot)
 
 
@@ -76,14 +76,14 @@ def try_gaits(
 
     Args:
         robot: connected; every joint of it driven by a servo. It is reset, and left at its start.
-        gaits: for that robot, each an object of its own.
+        gaits: for that robot.
         duration: of a trial, s.
         limits: that are to be kept; None: those of the hexapod.
         traces: whether each trial keeps its trace, about 15 MB for 10 s.
         threads: at once; 0: as many as there are CPUs.
 
     Raises:
-        ConfigurationError: the robot lacks a base, feet or servos.
+        ConfigurationError: the robot lacks a base, feet or servos, or is another one after every reset.
         OutOfBoundsError: a duration in which the gait does not get to walk in full; threads.
         Others: as `pliant.controllers.run`.
     """
@@ -165,6 +165,11 @@ class _Parts:
             raise ConfigurationError(
                 f"robot {info.name!r}: a gait's trial measures the torques of servos; none drives "
                 f"{', '.join(others)}."
+            )
+        if drawn := compiled.randomised.names:
+            raise ConfigurationError(
+                f"robot {info.name!r} is drawn anew at every reset ({', '.join(drawn[:3])}, …); "
+                "trials of gaits need the same one: leave its randomisation out."
             )
         base = robot.model.jnt_bodyid[np.flatnonzero(robot.model.jnt_type == int(mujoco.mjtJoint.mjJNT_FREE))[0]]
         mass = float(robot.model.body_subtreemass[base])

@@ -1,8 +1,8 @@
 """Try a gait of a robot with legs, or search for a better one under limits."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
@@ -11,18 +11,21 @@ from rich.console import Console
 from pliant import command_line
 from pliant.conf.build import build
 from pliant.controllers.controller import Controller
+from pliant.controllers.gaits.gait import Gait
 from pliant.deployment.controller import build_controller
 from pliant.envs.description import described
 from pliant.envs.gait_measures import GaitLimits
 from pliant.envs.gait_trial import check_robot, try_gait
 from pliant.envs.movement import Movement
 from pliant.envs.simulation import SimulatedRobot
-from pliant.errors import ConfigurationError, MissingFileError, unknown_name
+from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.files import plain, write_json
+from pliant.hardware.robot import RobotInfo
 from pliant.training.controller_file import write_controller
 from pliant.training.gait_report import METRICS, gait_metrics, show_trial, write_gait_report
-from pliant.training.gait_search import GaitSearch, SearchSettings, Value, read_space
+from pliant.training.gait_search import GaitSearch, SearchSettings
 from pliant.training.gait_search_report import search_metrics, show_search, write_search_report
+from pliant.training.gait_space import Choice, Range, Value, read_space
 from pliant.training.run_settings import resumed, settings
 from pliant.viewing.film import film_format, film_motion
 from pliant.viewing.motions import LoopedMovement
@@ -43,17 +46,20 @@ def job(config: DictConfig) -> float:
         raise ConfigurationError("a gait is a controller: controller=gait, controller=matsuoka or a file of one.")
     if config.objective not in METRICS:
         raise unknown_name("objective", config.objective, METRICS, "gait")
-    folder, console = command_line.run_folder(config.resume), Console()
-    robot, limits = described(config.robot).simulated(), build(config.limits, "limits")
+    check_bounds("duration", config.duration, 0.01, 1e4, "s")
+    limits = build(config.limits, "limits")
     if not isinstance(limits, GaitLimits):
         raise ConfigurationError(f"limits are a {type(limits).__name__}; a GaitLimits is needed.")
+    asked = _asked(config, limits) if config.search.parameters is not None else None
+    if asked is None and config.resume is not None:
+        raise ConfigurationError(f"{config.resume} is a single trial, no search that could be gone on with.")
+    folder, console = command_line.run_folder(config.resume), Console()
+    robot = described(config.robot).simulated()
+    check_robot(robot)
     with robot:
-        check_robot(robot)
-        if config.search.parameters:
-            return _search(config, robot, limits, folder, console)
-        if config.resume is not None:
-            raise MissingFileError(f"{config.resume} is a single trial, no search that could be gone on with.")
-        return _try(config, robot, limits, folder, console)
+        if asked is None:
+            return _try(config, robot, limits, folder, console)
+        return _search(config, robot, asked, folder, console)
 
 
 def _try(config: DictConfig, robot: SimulatedRobot, limits: GaitLimits, folder: Path, console: Console) -> float:
@@ -61,7 +67,7 @@ def _try(config: DictConfig, robot: SimulatedRobot, limits: GaitLimits, folder: 
     film = None if config.film is None else Path(config.film)
     if film is not None:
         film_format(film)
-    gait = build_controller(config.controller, robot.info).controller
+    gait = _gait(config.controller, robot.info)
     trial = try_gait(robot, gait, config.duration, limits)
     metrics = gait_metrics(trial.measures)
     write_json(folder / "metrics.json", metrics)
@@ -80,14 +86,31 @@ def _try(config: DictConfig, robot: SimulatedRobot, limits: GaitLimits, folder: 
     return float(getattr(trial.measures, config.objective))
 
 
-def _search(
-    config: DictConfig, robot: SimulatedRobot, limits: GaitLimits, folder: Path, console: Console
-) -> float:
-    """Search for the best gait."""
-    asked: dict[str, Any] = plain(OmegaConf.to_container(config.search, resolve=True))
+def _gait(node: DictConfig, info: RobotInfo) -> Controller:
+    """Build a gait; a controller of another kind with what its own code fails at explained."""
+    named = build_controller(node, info)
+    return named.controller if isinstance(named.controller, Gait) else named
+
+
+class _Asked(NamedTuple):
+    """What is to be searched."""
+
+    space: Mapping[str, Range | Choice]
+    usual: Mapping[str, Value]
+    settings: SearchSettings
+
+
+def _asked(config: DictConfig, limits: GaitLimits) -> _Asked:
+    """Read what is to be searched."""
+    entries: dict[str, Any] = plain(OmegaConf.to_container(config.search, resolve=True))
     usual = dict(_flat("controller", plain(OmegaConf.to_container(config.controller, resolve=True))))
-    space = read_space(asked.pop("parameters"), usual)
-    chosen = SearchSettings(**asked, duration=float(config.duration), limits=limits)
+    space = read_space(entries.pop("parameters"), usual)
+    return _Asked(space, usual, SearchSettings(**entries, duration=float(config.duration), limits=limits))
+
+
+def _search(config: DictConfig, robot: SimulatedRobot, asked: _Asked, folder: Path, console: Console) -> float:
+    """Search for the best gait."""
+    chosen = asked.settings
 
     def node(parameters: Mapping[str, Value]) -> DictConfig:
         changed = OmegaConf.create({"controller": OmegaConf.to_container(config.controller, resolve=True)})
@@ -97,9 +120,9 @@ def _search(
         return controller
 
     def make(parameters: Mapping[str, Value]) -> Controller:
-        return build_controller(node(parameters), robot.info).controller
+        return _gait(node(parameters), robot.info)
 
-    search = GaitSearch(robot, make, space, usual, chosen)
+    search = GaitSearch(robot, make, *asked)
     if config.resume is not None:
         search.resume(Path(config.resume) / _TRIALS)
         console.print(f"going on after {len(search.tried)} trials of {config.resume}", soft_wrap=True)
@@ -137,7 +160,7 @@ def _search(
     return search.value(search.best)
 
 
-def _flat(key: str, node: Mapping[str, Any]) -> Any:
+def _flat(key: str, node: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
     """Every single value of nested settings, by its whole name."""
     for name, value in node.items():
         inner = f"{key}.{name}"

@@ -101,6 +101,9 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "leg.yaml").write_text("model: leg.xml\n")
     (tmp_path / "leg.xml").write_text(_MODEL.format("hip"))
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    found = tmp_path / "runs" / "gait" / "DATE"
+    found.mkdir(parents=True)
+    (found / "best.yaml").write_text("controller: matsuoka\nsettings: {stride: 0.05}\n")
     monkeypatch.chdir(tmp_path)
 
 

@@ -122,6 +122,14 @@ def test_the_page_on_gaits_runs_as_it_stands(tmp_path):
     assert [round(phase % 1.0, 2) for phase in apart.values()] == [0.0, 0.33, 0.67, 0.5, 0.83, 0.17]
 
 
+@pytest.mark.slow
+def test_the_page_on_trying_gaits_runs_as_it_stands(tmp_path):
+    (use,) = blocks("docs/gait-search.md", "python")
+    slow, fast = (float(line.split()[0]) for line in run_python(use, tmp_path).splitlines())
+    assert slow == pytest.approx(0.1, rel=0.1)
+    assert fast == pytest.approx(0.2, rel=0.1)
+
+
 def test_the_page_on_universal_robots_runs_as_it_stands(tmp_path):
     use, bench, emulated = blocks("docs/universal-robots.md", "python")
     assert "shoulder_pan/velocity" in run_python(bench, tmp_path)

@@ -74,7 +74,7 @@ def run_every_step(robot: CompiledRobot, physics: Array, start: Array, control: 
     """Run controls in C and return every physics step. Releases the GIL, so that several threads may do it.
 
     Args:
-        robot: which.
+        robot: which, with nothing drawn.
         physics: state at the start (mjSTATE_FULLPHYSICS), (n,).
         start: controls in force before the start, (nu,).
         control: of every period, (periods, nu).
@@ -85,7 +85,7 @@ def run_every_step(robot: CompiledRobot, physics: Array, start: Array, control: 
     if not len(control):
         raise ConfigurationError("a run of no period has no physics step to look at.")
     install(robot.backend)
-    model = robot.model if robot.randomised.names else robot.bare
+    model = robot.bare
     given = np.repeat(control, robot.substeps, axis=0)
     states, sensed = mujoco.rollout.rollout([model], [mujoco.MjData(model)], physics[None], given[None])
     rows = np.concatenate([physics[None], states[0]])

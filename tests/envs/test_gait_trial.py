@@ -10,6 +10,7 @@ from pliant.envs import SimulatedRobot
 from pliant.envs.gait_trial import try_gait, try_gaits
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.models.hexapod import REFERENCE_SERVO, hexapod
+from pliant.envs.randomisation import Randomisation, Uniform
 from pliant.errors import ConfigurationError, MismatchError, OutOfBoundsError
 
 PERIOD = 0.019
@@ -113,6 +114,26 @@ def test_a_servo_that_shuts_down_and_a_robot_that_falls_are_told():
     assert found.fallen is not None
     assert 0.3 <= min(found.shut_down.values()) < found.fallen
     assert any("shut down" in text for text in found.violations)
+
+
+def test_commands_that_come_late_act_late():
+    """A delay of 10 steps: goals in force, and the motion of the robot's own loop, to the last bit."""
+    with SimulatedRobot(hexapod(settle=0.2), PERIOD, command_delay=0.01) as robot:
+        trial = try_gait(robot, MatsuokaGait(robot.info), 3.0)
+        before = np.repeat(trial.command, 19, axis=0)[:-10]
+        assert np.array_equal(trial.trace.target[10:], before)
+        assert np.array_equal(trial.trace.target[:10], np.tile(robot.info.rest, (10, 1)))
+        robot.reset()
+        for command in trial.command[:80]:
+            robot.send(command)
+        assert np.array_equal(robot.read().position, trial.trace.position[19 * 80])
+
+
+def test_a_robot_that_is_drawn_anew_is_refused():
+    drawn = Randomisation(mass=Uniform(0.9, 1.1))
+    robot = SimulatedRobot(hexapod(settle=0.0), PERIOD, randomisation=drawn)
+    with robot, pytest.raises(ConfigurationError, match="leave its randomisation out"):
+        try_gaits(robot, [hold(robot.info)])
 
 
 def test_an_arm_has_no_gait():

@@ -44,6 +44,10 @@ VERBS = {
     ],
     "control": [["controller=setpoint_pid"], ["robot=ur10_plane", "controller=admittance"]],
     "weigh": [["robot=ur10_plane"]],
+    "gait": [
+        ["robot.model.settle=0.0"],
+        ["robot.model.settle=0.0", "controller=matsuoka", "search.parameters={controller.stride: [0.02, 0.05]}"],
+    ],
     "emulate": [[]],
     "emulate_ur": [[]],
     "emulate_net_ft": [[]],
@@ -74,6 +78,7 @@ HEAVY = {
     "deploy": ("pliant.deployment.deployment.Deployment.run",),
     "control": ("pliant.scripts.control.ControlServer",),
     "weigh": ("pliant.deployment.weighing.WeighingRun",),
+    "gait": ("pliant.scripts.gait.try_gait", "pliant.scripts.gait.GaitSearch.run"),
     "emulate": ("pliant.scripts.emulate.Emulator",),
     "emulate_ur": ("pliant.scripts.emulate._serve",),
     "emulate_net_ft": ("pliant.scripts.emulate._serve",),

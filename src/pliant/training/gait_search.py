@@ -1,4 +1,4 @@
-"""Searches for gaits: over any of their parameters by Optuna, under limits, and along one as the lab does."""
+"""Searches for gaits over any of their parameters, by Optuna, under limits."""
 
 import json
 import math
@@ -6,24 +6,23 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
+from pliant.controllers.checks import differences
 from pliant.controllers.controller import Controller
 from pliant.envs.gait_measures import GaitLimits, GaitMeasures
 from pliant.envs.gait_trial import GaitTrial, check_robot, try_gaits
 from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import (
-    ConfigurationError,
     FileFormatError,
     MismatchError,
-    OutOfBoundsError,
     PliantError,
-    check_bounds,
     check_count,
     require_extra,
     unknown_name,
 )
 from pliant.files import check_json, existing_file, plain, read_bytes, write_json
+from pliant.training.gait_space import Choice, Space, Value, within
 
 OBJECTIVES = {"speed": 1.0, "cost_of_transport": -1.0}
 """Measures that a search may be after, and whether more of them is better."""
@@ -33,73 +32,8 @@ _BEYOND = 1e4
 _IMPOSSIBLE = (10.0, 10.0, 10.0, 10.0)
 _SHOWN = ("speed", "cost_of_transport", "largest_torque", "margin", "mechanical_power", "electrical_power")
 
-Value = float | int | str | bool
 Make = Callable[[Mapping[str, Value]], Controller]
 """Makes the gait that has these parameters."""
-
-
-class Range(NamedTuple):
-    """Numbers that a parameter may be."""
-
-    low: float
-    high: float
-    log: bool = False
-    """Whether proportions count rather than differences."""
-
-
-class Choice(NamedTuple):
-    """Values that a parameter may have."""
-
-    values: tuple[Value, ...]
-
-
-Space = Mapping[str, Range | Choice]
-
-
-def read_space(parameters: Mapping[str, Any], usual: Mapping[str, Value]) -> dict[str, Range | Choice]:
-    """Return what a search goes through.
-
-    Args:
-        parameters: by name `[low, high]`, `{low: 0.1, high: 1.0, log: true}`, or `{choices: [tripod, wave]}`.
-        usual: every parameter that the gait has, with its value.
-
-    Raises:
-        ConfigurationError: nothing to search, or a range that is none of these.
-        UnknownNameError: no such parameter.
-        OutOfBoundsError: a range that ends before it begins, or of what is no positive number though logarithmic.
-    """
-    if not parameters:
-        raise ConfigurationError(
-            "a search needs parameters: 'search.parameters={controller.stride: [0.02, 0.1]}'."
-        )
-    space: dict[str, Range | Choice] = {}
-    for name, given in parameters.items():
-        if name not in usual:
-            raise unknown_name("parameter", name, usual, "search")
-        space[name] = _read_range(f"search: {name}", given)
-    return space
-
-
-def _read_range(what: str, given: Any) -> Range | Choice:
-    entries = dict(given) if isinstance(given, Mapping) else {}
-    if entries.keys() == {"choices"} and isinstance(entries["choices"], Sequence):
-        values = tuple(entries["choices"])
-        if values and all(isinstance(value, Value) for value in values):
-            return Choice(values)
-    if isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
-        entries = {"low": given[0], "high": given[1]}
-    if not {"low", "high"} <= entries.keys() <= {"low", "high", "log"} or not isinstance(
-        entries.get("log", False), bool
-    ):
-        raise ConfigurationError(
-            f"{what} is {given!r}; [low, high], {{low: …, high: …, log: true}} or {{choices: […]}} is needed."
-        )
-    log = entries.get("log", False)
-    low = check_bounds(f"{what}: low", entries["low"], 1e-12 if log else -1e12, 1e12)
-    high = check_bounds(f"{what}: high", entries["high"], -1e12, 1e12)
-    if high <= low:
-        raise OutOfBoundsError(f"{what} goes from {low:g} to {high:g}; the second number must be the larger one.")
-    return Range(low, high, log)
 
 
 @dataclass(frozen=True)
@@ -276,7 +210,7 @@ class GaitSearch:
         for tried in self.tried:
             self._enqueue(study, tried.parameters)
             study.tell(self._ask(study), self._judged(tried))
-        if not self.tried and all(_within(self._usual[name], of) for name, of in self.space.items()):
+        if not self.tried and all(within(self._usual[name], of) for name, of in self.space.items()):
             self._enqueue(study, self._usual)
         return study
 
@@ -321,9 +255,7 @@ class GaitSearch:
                 Tried(t["parameters"], t["measures"], tuple(t["violations"]), tuple(t["constraints"]))
                 for t in content["trials"]
             ]
-            different = [
-                f"{name}: {content[name]!r} → {asked[name]!r}" for name in asked if content[name] != asked[name]
-            ]
+            different = differences("search", {name: content[name] for name in asked}, asked)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, PliantError):
                 raise
@@ -359,72 +291,3 @@ def front(tried: Sequence[Tried]) -> list[Tried]:
         if not best or (one.measures["largest_torque"] or 0.0) < (best[-1].measures["largest_torque"] or 0.0):
             best.append(one)
     return best[::-1]
-
-
-class Stride(NamedTuple):
-    """A step of a greedy search."""
-
-    factor: float
-    trial: GaitTrial
-
-    @property
-    def kept(self) -> bool:
-        """Whether it keeps all limits."""
-        return self.trial.measures.kept
-
-
-def greedy_strides(
-    robot: SimulatedRobot,
-    make: Callable[[float], Controller],
-    *,
-    step: float = 1.0,
-    refine: float = 0.0,
-    most: float = 10.0,
-    duration: float = 10.0,
-    limits: GaitLimits | None = None,
-) -> list[Stride]:
-    """Lengthen the stride until a limit is passed, as the lab of the hexapod does; return all that was tried.
-
-    From 1 on the factor grows by `step`; then, if `refine` is above 0, the gap between the last good factor and
-    the first bad one is halved until it is no longer than that.
-
-    Args:
-        robot: connected, see `try_gaits`.
-        make: of a factor the gait, such as `lambda factor: MatsuokaGait.published(info, factor)`; where it raises
-            `OutOfBoundsError`, as legs do not reach, the search ends.
-        step: of the factor.
-        refine: see above.
-        most: largest factor that is tried.
-        duration: of a trial, s.
-        limits: see `try_gaits`.
-
-    Returns:
-        In the order of the factors; the last that keeps all limits is the one that is found.
-    """
-    check_bounds("greedy search: step", step, 1e-3, 100.0)
-    check_bounds("greedy search: refine", refine, 0.0, 100.0)
-    found: list[Stride] = []
-
-    def good(factor: float) -> bool:
-        try:
-            gait = make(factor)
-        except OutOfBoundsError:
-            if not found:
-                raise
-            return False
-        found.append(Stride(factor, try_gaits(robot, [gait], duration, limits)[0]))
-        return found[-1].kept
-
-    last, factor = 0.0, 1.0
-    while factor <= most and good(factor):
-        last, factor = factor, factor + step
-    while last and refine and factor - last > refine and factor <= most + step:
-        middle = 0.5 * (last + factor)
-        last, factor = (middle, factor) if good(middle) else (last, middle)
-    return sorted(found, key=lambda stride: stride.factor)
-
-
-def _within(value: Value, of: Range | Choice) -> bool:
-    if isinstance(of, Choice):
-        return value in of.values
-    return isinstance(value, int | float) and of.low <= value <= of.high

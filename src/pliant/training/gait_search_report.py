@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.errors import MissingExtraError
 from pliant.report import COLOURS, Report, figure
-from pliant.training.gait_search import Choice, GaitSearch, Tried, front
+from pliant.training.gait_search import GaitSearch, Tried, front
+from pliant.training.gait_space import Choice
 from pliant.training.sweeps import label, text
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _SHOWN = ("speed", "largest_torque", "margin", "cost_of_transport", "slip")
 _UNITS = {"speed": "m/s", "largest_torque": "N·m", "margin": "N·m"}
+_IMPOSSIBLE = "the gait cannot be made or tried"
 _MOST = 12
 """Gaits that a table shows."""
 
@@ -40,7 +42,8 @@ def search_metrics(search: GaitSearch) -> dict[str, Any]:
 def failure(search: GaitSearch) -> str:
     """Say why no gait was found."""
     reasons = "; ".join(f"{count} × {reason}" for reason, count in _reasons(search).most_common(3))
-    return f"none of the {len(search.tried)} gaits keeps the limits: {reasons}."
+    example = next((f" Such as: {tried.violations[0]}" for tried in search.tried if not tried.measures), "")
+    return f"none of the {len(search.tried)} gaits keeps the limits: {reasons}.{example}"
 
 
 def show_search(console: "Console", search: GaitSearch) -> None:
@@ -101,8 +104,7 @@ def _reasons(search: GaitSearch) -> Counter[str]:
     """How often each limit was not kept, without the numbers."""
     found: Counter[str] = Counter()
     for tried in search.tried:
-        kinds = {_kind(violation) for violation in tried.violations}
-        found.update(kinds)
+        found.update({_kind(violation) for violation in tried.violations} if tried.measures else [_IMPOSSIBLE])
     return found
 
 
@@ -114,7 +116,7 @@ def _kind(violation: str) -> str:
         " shut down at ": "a servo shut down",
         " diverged at ": "the simulation diverged",
     }
-    return next((kind for mark, kind in kinds.items() if mark in violation), violation)
+    return next(kind for mark, kind in kinds.items() if mark in violation)
 
 
 def _front_figure(report: Report, search: GaitSearch) -> None:
