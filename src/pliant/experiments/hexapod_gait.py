@@ -137,7 +137,7 @@ class HexapodGait(Experiment):
         """Coxae and torques of the longer strides; what limits them; the robot with the longest."""
         draw_strides(self, outcome.arrays, report)
         draw_limits(self, outcome, report)
-        draw_collision(hexapod(start=WALKING), self, outcome.arrays, report)
+        draw_collision(hexapod(view={"elevation": 70.0, "radius": 0.36}), self, outcome.arrays, report)
 
     def robot(
         self, condition: Condition, *, servo: Mapping[str, float] | None = None, **options: Any

@@ -90,7 +90,9 @@ def draw_limits(e: "HexapodGait", outcome: Outcome, report: Report) -> None:
         for thickness, stroke in TOUCHING.items():
             apart.axhline(1e3 * thickness, color="black", linestyle=":", linewidth=1.0)
             apart.plot(stroke, 1e3 * thickness, "s", color=COLOURS[5], fillstyle="none", markersize=9)
-        apart.set(xlabel="stroke of the coxae (°)", ylabel="mm", title="front and middle leg, axes apart")
+        apart.set(
+            xlabel="stroke of the coxae (°)", ylabel="mm", title="front and middle leg, axes apart", xlim=(40, 80)
+        )
         report.figure(
             drawing,
             "Speed and largest torque over the stride (crosses: legs collide; squares: the prototype; dashed: the "
@@ -102,10 +104,14 @@ def draw_limits(e: "HexapodGait", outcome: Outcome, report: Report) -> None:
 def draw_collision(model: RobotModel, e: "HexapodGait", a: Mapping[str, Array], report: Report) -> None:
     """Add pictures of the longest stride."""
     rows = a[f"stride_{max(e.factors):g}_qpos"]
-    cycle = max(len(rows) // 4, 1)
+    rows = rows[-max(len(rows) // 4, 1) :].copy()
+    rows[:, :2] = 0.0
     try:
-        pictures = strip(compile_model(model.spec), rows[-cycle:])
+        pictures = strip(compile_model(model.spec), rows)
     except RenderingError as error:
         report.text(f"No pictures: {error}")
     else:
-        report.picture(pictures, f"One second of {max(e.factors):g} times the stride.")
+        report.picture(
+            pictures,
+            f"One second of {max(e.factors):g} times the stride, from above; ahead is up and to the left.",
+        )
