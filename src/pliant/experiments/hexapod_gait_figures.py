@@ -113,5 +113,5 @@ def draw_collision(model: RobotModel, e: "HexapodGait", a: Mapping[str, Array], 
     else:
         report.picture(
             pictures,
-            f"One second of {max(e.factors):g} times the stride, from above; ahead is up and to the left.",
+            f"One second of {max(e.factors):g} times the stride, from above.",
         )
