@@ -63,7 +63,13 @@ def impulse_responses(
         OutOfBoundsError: no command holds the robot in a pose of the motion; see `resting_command`.
         ConfigurationError: a command that does not lead to rest, as a speed or the torque of a free joint.
     """
-    quiet = {"position_noise": 0.0, "velocity_noise": 0.0, "torque_noise": 0.0, "sensing": None}
+    quiet = {
+        "position_noise": 0.0,
+        "velocity_noise": 0.0,
+        "torque_noise": 0.0,
+        "sensing": None,
+        "transaction": 0.0,
+    }
     spec = description.model.spec.copy()
     for joint in spec.joints:
         joint.frictionloss = 0.0

@@ -30,6 +30,7 @@ from pliant.envs.simulation.signals import (
     check_names,
     check_sampled,
     choose,
+    in_turn,
     sensing_of,
 )
 from pliant.envs.simulation.start import free_places, settled, starting_state
@@ -89,6 +90,7 @@ def compile_robot(
     backend: Backend | str | None,
     signals: Sequence[str] = (),
     sensing: Mapping[str, Sensing] | None = None,
+    transaction: float = 0.0,
 ) -> CompiledRobot:
     """Compile a robot's model; arguments and errors as of `SimulatedRobot`."""
     check_names(robot)
@@ -109,7 +111,8 @@ def compile_robot(
     compliant = ["".join(text.name.split(TEXT_PREFIX)) for text in spec.texts if TEXT_PREFIX in text.name]
     known = [f"{j}/{q}" for j in robot.joints for q in ("position", "velocity", "torque", "stiffness")]
     known += [offer.channel.name for offer in chosen]
-    told = sensing_of(known, sensing or {}, robot.name)
+    named = sensing_of(known, sensing or {}, robot.name)
+    told = in_turn(named, robot.joints, period, transaction, robot.name)
     check_sampled(told, chosen, robot.joints)
     add_sensors(spec, robot, chosen, compliant, told)
     _delay(spec, extremes(conditions, varied, step, period).command_delay)
@@ -118,7 +121,7 @@ def compile_robot(
     prune(model)
     joints = _compliant(model, robot.joints)
     randomised = RandomisedRobot(model, joints, period, conditions, varied)
-    readings = Readings(model, robot, joints, chosen, told)
+    readings = Readings(model, robot, joints, chosen, told, named)
     qpos, keyframe = starting_state(model, robot)
     columns = _columns(model, robot, joints, qpos, resting_controls(model, qpos, keyframe))
     if robot.start.settle:

@@ -6,7 +6,7 @@ of their own, kept in the state of the simulation, and are computed in the same 
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
@@ -328,6 +328,30 @@ def sensing_of(signals: Sequence[str], wanted: Mapping[str, Sensing], robot: str
     return found
 
 
+def in_turn(
+    sensing: Mapping[str, Sensing], joints: Sequence[str], period: float, transaction: float, robot: str
+) -> dict[str, Sensing]:
+    """Let joints be read one after another over a bus, each once a period, position, speed and torque together.
+
+    A period begins with the transaction that writes all commands; joint k of n is sampled k + 1 transactions after
+    its beginning. What `sensing` says of a joint's delay or period comes first.
+
+    Raises:
+        OutOfBoundsError: a transaction that is negative or not finite, or so long that the period is over before
+            every joint was read.
+    """
+    most = period / (len(joints) + 1) if joints else period
+    if not check_bounds(f"robot {robot!r}: transaction", transaction, 0.0, most * (1.0 + 1e-9), "s"):
+        return dict(sensing)
+    found = dict(sensing)
+    for k, joint in enumerate(joints):
+        for quantity in _JOINT_SENSORS:
+            how = found.get(f"{joint}/{quantity}", Sensing())
+            if not how.sampled:
+                found[f"{joint}/{quantity}"] = replace(how, period=period, phase=(k + 1) * transaction)
+    return found
+
+
 def check_sampled(sensing: Mapping[str, Sensing], chosen: Sequence[Offer], joints: Sequence[str]) -> None:
     """Raise `ConfigurationError` where a signal that no sensor measures is to have a delay or period of its own.
 
@@ -367,6 +391,7 @@ class Readings:
         joints: Sequence[JointOnModel],
         chosen: Sequence[Offer],
         sensing: Mapping[str, Sensing],
+        named: Collection[str],
     ) -> None:
         """Find everything in a compiled model.
 
@@ -375,7 +400,8 @@ class Readings:
             robot: its description.
             joints: the compliant ones, in the order that their signals are read in.
             chosen: see `choose`.
-            sensing: see `sensing_of`.
+            sensing: see `sensing_of` and `in_turn`.
+            named: signals whose noise is what their `Sensing` says.
         """
         compliant = {joint.name: k for k, joint in enumerate(joints)}
         count = [0 if joint.description.mode.rigid else joint.description.motors for joint in joints]
@@ -401,7 +427,7 @@ class Readings:
         names = [channel.name for channel in self.channels]
         told = [sensing.get(name, Sensing()) for name in names]
         self._noise = np.array([how.noise for how in told])
-        self._named = np.array([name in sensing for name in names])
+        self._named = np.array([name in named for name in names])
         self.bias = np.array([how.bias for how in told])
         """Constant error of each number, (size,)."""
         self.drift = np.array([how.drift for how in told])

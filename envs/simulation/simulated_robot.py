@@ -111,6 +111,7 @@ class SimulatedRobot(Robot):
         torque_noise: float = 0.0,
         command_delay: float = 0.0,
         sensor_delay: float = 0.0,
+        transaction: float = 0.0,
         signals: Sequence[str] = (),
         sensing: Mapping[str, Sensing] | None = None,
         randomisation: Randomisation | None = None,
@@ -127,6 +128,8 @@ class SimulatedRobot(Robot):
             torque_noise: standard deviation of torques, N·m.
             command_delay: s; a whole multiple of the model's time step.
             sensor_delay: s; a whole multiple of the period.
+            transaction: of reading one joint over a bus that all joints share, s: they are read one after another;
+                0: all at the end of every period. See `signals.in_turn`.
             signals: what is read besides what the model says, as `RobotModel.signals`.
             sensing: how well signals are measured, by name or glob (`*/position`).
             randomisation: what is drawn anew at every reset; see `parameters`.
@@ -140,7 +143,9 @@ class SimulatedRobot(Robot):
                 signal, or a joint no such parameter to draw.
         """
         conditions = Conditions(command_delay, sensor_delay, position_noise, velocity_noise, torque_noise)
-        self.compiled = compile_robot(model, period, conditions, randomisation, backend, signals, sensing)
+        self.compiled = compile_robot(
+            model, period, conditions, randomisation, backend, signals, sensing, transaction
+        )
         """What is fixed about it."""
         self._end_effectors, self._force_torque = dict(model.end_effectors), dict(model.force_torque)
         self._target_sites, self._changed_noise = dict(model.targets), dict[int, float]()

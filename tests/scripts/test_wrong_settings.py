@@ -58,6 +58,7 @@ VERBS = {
         [f"+experiment@experiments.{name}={name}"]
         for name in (
             *("admittance", "chirp", "direct_force", "hand_guiding", "ilc", "interaction"),
+            *("hexapod_gait", "hexapod_step", "hexapod_torque"),
             *("sine2", "step", "steps2", "task_space_atlas", "task_space_ur10", "two_link", "whole_body"),
         )
     ],

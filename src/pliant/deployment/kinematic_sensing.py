@@ -88,4 +88,4 @@ def task_model(description: RobotDescription, task: Task, period: float) -> Simu
     """
     names = {offer.channel.name for offer in choose(description.model, tuple(description.model.end_effectors))}
     wanted = tuple(name for name in needed_signals(description, task) if name in names)
-    return description.simulated(period, signals=wanted, sensing={}, sensor_delay=0.0)
+    return description.simulated(period, signals=wanted, sensing={}, sensor_delay=0.0, transaction=0.0)

@@ -66,7 +66,8 @@ def _dynamixel(description: RobotDescription, config: DictConfig) -> Robot:
 def _emulated_dynamixel(description: RobotDescription, config: DictConfig) -> Robot:
     hardware = config.hardware
     gap = build(hardware.gap, "hardware.gap") if hardware.get("gap") else None
-    behind = description.simulated(float(description.model.spec.option.timestep), randomisation=gap)
+    step = float(description.model.spec.option.timestep)
+    behind = description.simulated(step, randomisation=gap, transaction=0.0)  # the bus itself takes its time
     return EmulatedRobot(
         dynamixel_config(description, str(config.port)),
         behind,

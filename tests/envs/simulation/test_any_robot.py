@@ -15,7 +15,7 @@ from pliant.envs import Sensing, SimulatedRobot
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.randomisation import Randomisation, Uniform
 from pliant.envs.simulation.batch import SimulatedRobots
-from pliant.errors import ConfigurationError, ShapeError, UnknownNameError
+from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, UnknownNameError
 from pliant.hardware.recording import Recorder, read_recording
 
 G = 9.81
@@ -339,6 +339,40 @@ def test_sensors_sample_one_after_another_and_late_as_told():
         np.testing.assert_array_equal(seen[6:, force], true[1:-5, force])
 
 
+def test_joints_are_read_one_after_another_over_their_bus():
+    """Joint k of six, 18 numbers, is as it was (k + 1)·2 ms after the period began; noise and bias stay theirs."""
+    model, step = six_axis("position"), 0.002
+    slow = SimulatedRobot(model, 0.02, transaction=step)
+    quick = SimulatedRobot(model, step)
+    rows = commands(slow, 6, 0.05)
+    with slow, quick:
+        seen = slow.rollout(rows)
+        true = quick.rollout(np.repeat(rows, 10, axis=0))
+        for k in range(6):
+            for one, other in ((seen.position, true.position), (seen.velocity, true.velocity)):
+                np.testing.assert_array_equal(one[1:, k], other[k + 1 :: 10, k][:6])
+        np.testing.assert_array_equal(seen.position[0], true.position[0])
+        assert np.abs(seen.position[1:, 0] - true.position[10::10, 0]).max() > 1e-3
+    noisy = {
+        "position_noise": 0.1,
+        "sensing": {"axis2/position": Sensing(bias=3.0)},
+        "transaction": step,
+        "seed": 1,
+    }
+    with SimulatedRobot(model, 0.02, **noisy) as robot:
+        read = robot.rollout(np.tile(robot.info.rest, (200, 1))).position
+    assert read.std(axis=0)[[0, 2]] == pytest.approx([0.1, 0.1], rel=0.2)
+    assert read.std(axis=0)[1] < 0.01
+    assert read[:, 1].mean() > 2.5
+
+
+def test_a_bus_that_is_too_slow_for_the_period_is_refused():
+    with pytest.raises(OutOfBoundsError, match="transaction"):
+        SimulatedRobot(six_axis("position"), 0.02, transaction=0.003)
+    with pytest.raises(OutOfBoundsError, match="transaction"):
+        SimulatedRobot(six_axis("position"), 0.02, transaction=float("nan"))
+
+
 @every
 def test_sampled_sensors_are_the_same_alone_and_together(name):
     model = ROBOTS[name]
@@ -348,8 +382,9 @@ def test_sampled_sensors_are_the_same_alone_and_together(name):
     }
     joints = [f"{joint}/{q}" for joint in model().joints for q in ("position", "velocity")]
     sensing = {name: sensing[f"*/{name.rpartition('/')[2]}"] for name in joints}
-    robot = SimulatedRobot(model(), 0.006, sensing=sensing)
-    many = SimulatedRobots(SimulatedRobot(model(), 0.006, sensing=sensing), 2)
+    options = {"sensing": sensing, "transaction": 0.0004}
+    robot = SimulatedRobot(model(), 0.006, **options)
+    many = SimulatedRobots(SimulatedRobot(model(), 0.006, **options), 2)
     rows = commands(robot, 8)
     signals, command = np.zeros((2, len(robot.info.signals))), np.zeros((2, rows.shape[1]))
     start = robot.compiled.qpos[robot.compiled.positions]
