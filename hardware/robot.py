@@ -238,6 +238,21 @@ class Robot(ABC):
                 a NaN or a wrong shape raises before anything is sent.
         """
 
+    def carry_on(self) -> bool:
+        """After a stop or a fault, let what has not failed be moved again, from where it holds.
+
+        For the one thing that still matters then: to be brought to rest. Until the robot is closed, `read` and
+        `send` pass over what fails.
+
+        Returns:
+            Whether there is anything that can be moved. Machines that cannot do this say no.
+        """
+        return False
+
+    def notices(self) -> Sequence[str]:
+        """Return what the machine has to say since it was last asked, such as that a servo gets hot."""
+        return ()
+
     @abstractmethod
     def stop(self) -> None:
         """Stop all motion. Safe to call at any time, connected or not, any number of times."""

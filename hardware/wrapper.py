@@ -1,6 +1,6 @@
 """A robot seen through something: the seam for what fills in, watches or changes what passes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
@@ -43,6 +43,14 @@ class RobotWrapper(Robot):
     def send(self, command: ArrayLike) -> Array:
         """Send a command through the robot."""
         return self.robot.send(command)
+
+    def carry_on(self) -> bool:
+        """Let what has not failed of the robot be moved again."""
+        return self.robot.carry_on()
+
+    def notices(self) -> Sequence[str]:
+        """Return the robot's."""
+        return self.robot.notices()
 
     def stop(self) -> None:
         """Stop the robot."""

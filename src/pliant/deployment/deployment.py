@@ -58,6 +58,7 @@ class Deployment(ABC):
         """Connect, play, walk back to rest and release, noting in `reason` how far it came."""
         # What is played is recorded as it is played; this is what lies between.
         self.robot.observer = recorder.walk
+        self.robot.listener = lambda notice: recorder.event("warning", notice)
         try:
             with self.robot:
                 self.play(recorder, console)

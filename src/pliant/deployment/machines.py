@@ -13,6 +13,7 @@ from pliant.envs.emulated_robot import EmulatedRobot
 from pliant.errors import ConfigurationError, unknown_name
 from pliant.hardware.dynamixel.config import DynamixelConfig, DynamixelJoint, ServoMount
 from pliant.hardware.dynamixel.robot import DynamixelRobot
+from pliant.hardware.dynamixel.watching import ServoLimits
 from pliant.hardware.robot import Robot, RobotInfo
 
 Maker = Callable[[RobotDescription, DictConfig], Robot]
@@ -66,7 +67,7 @@ def _dynamixel(description: RobotDescription, config: DictConfig) -> Robot:
 def _emulated_dynamixel(description: RobotDescription, config: DictConfig) -> Robot:
     hardware = config.hardware
     gap = build(hardware.gap, "hardware.gap") if hardware.get("gap") else None
-    behind = description.simulated(float(description.model.spec.option.timestep), randomisation=gap)
+    behind = description.lying.simulated(float(description.model.spec.option.timestep), randomisation=gap)
     return EmulatedRobot(
         dynamixel_config(description, str(config.port)),
         behind,
@@ -122,6 +123,8 @@ def dynamixel_config(description: RobotDescription, port: str) -> DynamixelConfi
     ]
     settings = {key: value for key, value in machine.items() if key not in _DYNAMIXEL}
     try:
+        if isinstance(settings.get("limits"), Mapping):
+            settings["limits"] = ServoLimits(**settings["limits"])
         return DynamixelConfig(
             joints=joints,
             port=port,
