@@ -84,7 +84,7 @@ class AxServo(Servo):
         memory = self.memory
         if memory.changes != self._known:
             self._known = memory.changes
-            sides = (
+            cw, ccw = (
                 _Side(memory[f"{side}_compliance_margin"], rounded_slope(memory[f"{side}_compliance_slope"]))
                 for side in ("cw", "ccw")
             )
@@ -96,7 +96,8 @@ class AxServo(Servo):
                 memory["moving_speed"],
                 profile.Limits(memory.value("moving_speed") or math.inf, math.inf),
                 memory.value("punch"),
-                *sides,
+                cw,
+                ccw,
                 memory.value("min_voltage_limit"),
                 memory.value("max_voltage_limit"),
                 memory["temperature_limit"],

@@ -6,7 +6,7 @@ from the model that a controller was learned on.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -50,8 +50,8 @@ class RobotPlant:
         robot: the robot; connected here, closed by `close`.
         servos: its servos by number.
         supply: voltage of the supply, V.
-        powering: whether the robot's own servos have that supply from the beginning; otherwise it is what they report
-            until it is changed.
+        powering: whether the robot's own servos have that supply from the beginning; otherwise it is what they
+            report until it is changed.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class RobotPlant:
         return Reading(position, velocity, current, self._supply, self._temperatures[servo])
 
     def set_supply(self, voltage: float) -> None:
-        """See `Plant.set_supply`. Servos of a simulated robot that know their supply get it too, at least 0.1 V."""
+        """See `Plant.set_supply`. Simulated servos that know their supply get it too, at least 0.1 V."""
         self._supply = check_bounds("supply", voltage, 0.0, 60.0, "V")
         if isinstance(self.robot, SimulatedRobot):
             for joint in self.robot.compiled.joints:
@@ -138,14 +138,7 @@ class RobotPlant:
                 self._to_reading[at, sources.index(name)] = share
         self._zero = np.array([servo.zero for servo in servos])
         self._constant = np.array([servo.torque_constant for servo in servos])
-        joints = self.robot.compiled.joints if isinstance(self.robot, SimulatedRobot) else ()
-        self._off = {
-            int(self.robot.model.actuator_actadr[joint.actuators[0]]) + joint.description.drives[0].kind.state.index("shut_down"): number
-            for joint in joints
-            for number, servo in self._servos.items()
-            if joint.name in servo.reading and joint.description.servo is not None
-            if "shut_down" in joint.description.drives[0].kind.state
-        }
+        self._off = dict(_switches(self.robot, self._servos)) if isinstance(self.robot, SimulatedRobot) else {}
         """Where the simulation holds whether a servo has switched itself off, and the servo's number."""
         driven = {name for servo in servos for name in servo.command}
         self._rest = np.array([0.0 if c.name in driven else c.rest for c in info.command])
@@ -177,3 +170,12 @@ class _Seen(NamedTuple):
     position: float
     velocity: float
     current: float
+
+
+def _switches(robot: SimulatedRobot, servos: Mapping[int, RobotServo]) -> Iterator[tuple[int, int]]:
+    """Where in `act` each servo that can switch itself off holds whether it has, and its number."""
+    for joint in robot.compiled.joints:
+        state = joint.description.drives[0].kind.state if joint.description.servo is not None else ()
+        for number, servo in servos.items():
+            if "shut_down" in state and joint.name in servo.reading:
+                yield int(robot.model.actuator_actadr[joint.actuators[0]]) + state.index("shut_down"), number
