@@ -95,7 +95,6 @@ class RobotDescription:
             given["sensing"] = {name: _sensing(name, how) for name, how in (given["sensing"] or {}).items()}
         return SimulatedRobot(self.model, self.period if period is None else period, **given)
 
-
     @property
     def lying(self) -> "RobotDescription":
         """The same robot, which starts where it rests without torque."""

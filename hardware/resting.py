@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from pliant.hardware.retracing import straight
 from pliant.hardware.robot import Array, RobotInfo
 
 Poses = Sequence[Mapping[str, float]]
-"""Joint positions by name or pattern (`*_coxa`), rad or m: pose by pose from where a robot rests to where it stands."""
+"""Joint positions by name or pattern (`*_coxa`), rad or m, from where a robot rests to where it stands."""
 NEAR: Final = 0.45
 """A robot no joint of which is further from its way, rad or m, begins there; any other begins at rest."""
 _PARTS = 32
@@ -56,13 +57,14 @@ class RestingWay:
                     named.add(at)
         self._named = sorted(named)
         shares = np.linspace(0.0, 1.0, _PARTS, endpoint=False)[:, None]
-        lines = [(1.0 - shares) * one + shares * other for one, other in zip(rows, rows[1:], strict=False)]
+        lines = [(1.0 - shares) * one + shares * other for one, other in pairwise(rows)]
         self._points: Array = np.vstack([*lines, rows[-1:]])
 
     @property
     def rest(self) -> Array:
         """Where it rests without torque, (columns,)."""
-        return self._points[0]
+        first: Array = self._points[0]
+        return first
 
     def up(self, here: Array, target: Array, limits: Bounds, period: float) -> Iterator[Motion]:
         """Return the targets, one a period, from a pose by this way to another.
@@ -76,13 +78,19 @@ class RestingWay:
         at, away = self._nearest(here)
         at = at if away <= NEAR else 0
         corners = range(-(-at // _PARTS) * _PARTS, len(self._points), _PARTS)
-        yield from _along([here, self._points[at], *(self._points[k] for k in corners), target], limits, period)
+        places = [here, self._points[at], *(self._points[k] for k in corners), target]
+        yield from _along(places, limits, period)
 
     def down(self, here: Array, limits: Bounds, period: float) -> Iterator[Motion]:
-        """Return the targets from a pose to the nearest one of this way, and on it to rest; see `up`."""
+        """Return the targets from a pose to the nearest one of this way, and on it to rest; see `up`.
+
+        Joints that the way does not move come to it before the others: the hips of a robot in mid-step, so that
+        feet in the air are set down where they are to stand, and feet on the ground need not slide.
+        """
         at, _ = self._nearest(here)
+        aside = np.where((self._points == self._points[0]).all(axis=0), self._points[0], here)
         corners = range(at // _PARTS * _PARTS, -1, -_PARTS)
-        yield from _along([here, self._points[at], *(self._points[k] for k in corners)], limits, period)
+        yield from _along([here, aside, self._points[at], *(self._points[k] for k in corners)], limits, period)
 
     def _nearest(self, here: Array) -> tuple[int, float]:
         """Return which point is nearest by the joint that is furthest, of equals the last one, and how far."""
@@ -92,5 +100,5 @@ class RestingWay:
 
 
 def _along(places: Sequence[Array], limits: Bounds, period: float) -> Iterator[Motion]:
-    for begin, end in zip(places, places[1:], strict=False):
+    for begin, end in pairwise(places):
         yield from straight(begin, end, limits, period)

@@ -217,6 +217,11 @@ class Robot(ABC):
         return frozenset()
 
     @property
+    def estimated(self) -> frozenset[str]:
+        """Of what is not measured, what `read` has a number for all the same, estimated from something else."""
+        return frozenset()
+
+    @property
     def held_back(self) -> bool:
         """Whether the last `send` sent less of a motion than it was given; who limits them goes on from there."""
         return False

@@ -23,12 +23,6 @@ from pliant.hardware.timing import Clock, SystemClock
 
 log = logging.getLogger(__name__)
 
-_ENDS = {
-    False: ("holding, then releasing", "Its joints were held and then released"),
-    True: ("going to rest, then releasing", "It went to rest as far as it could and was released"),
-}
-"""What is said before and after a trip, by whether the robot goes to rest then."""
-
 
 @dataclass
 class SafetyReport:
@@ -62,9 +56,9 @@ class SafeRobot(Robot):
       that walk cuts it short: hold, then close; so does the second of two. A trip on the way raises `RobotError`,
       if nothing else is being raised. SIGKILL is left to the machine's own watchdog. A program that ends without
       having called `close` closes then, also by SIGTERM, SIGHUP and SIGQUIT without a `with` block.
-    - A robot that falls without torque has a way to `rest` (`SafetyConfig`). It gets up by it before its first walk,
-      and goes down by it before it is released, at whatever end: after a trip or `stop`, on those of its joints that
-      still move (`Robot.carry_on`), without being held before; a signal meanwhile releases it at once.
+    - A robot that falls without torque has a way to `rest` (`SafetyConfig`). It gets up by it before its first
+      walk, and goes down by it before it is released, at whatever end: after a trip or `stop`, on those of its
+      joints that still move (`Robot.carry_on`), without being held before; a signal meanwhile releases it at once.
     - `stop` holds where the robot is and latches, as a trip does. It may be called from any thread: when it
       returns, nothing more is sent.
 
@@ -149,6 +143,11 @@ class SafeRobot(Robot):
         """The robot's."""
         return self.robot.unmeasured
 
+    @property
+    def estimated(self) -> frozenset[str]:
+        """The robot's."""
+        return self.robot.estimated
+
     def connect(self) -> None:
         """Connect the robot and start from its measured state. Moves nothing.
 
@@ -203,7 +202,8 @@ class SafeRobot(Robot):
     def walk_to(self, command: ArrayLike) -> Array:
         """Go to `command` at walking speed and return what was sent last.
 
-        One with a way to rest goes there by it before its first motion. A robot that does not walk is braked, if it moves, and begins anew where it stands.
+        One with a way to rest goes there by it before its first motion. A robot that does not walk is braked, if
+        it moves, and begins anew where it stands.
 
         Raises:
             OutOfBoundsError: The command has a NaN.
@@ -503,12 +503,14 @@ class SafeRobot(Robot):
 
     def _stop_and_release(self, reason: str) -> NoReturn:
         reason = reason.removeprefix(f"{self._info.name}: ").rstrip(".")
-        log.error("%s: %s; %s.", self._info.name, reason, _ENDS[self._lies_down][0])
+        before = "going to rest" if self._lies_down else "holding"
+        log.error("%s: %s; %s, then releasing.", self._info.name, reason, before)
         self._latch(reason)
         self._hold_and_close()
-        raise RobotError(
-            f"{self._info.name} was stopped: {reason}. {_ENDS[self._lies_down][1]}; when it is safe, call rearm()."
-        )
+        end = "Its joints were held and then released"
+        if self._lies_down:
+            end = "It went to rest and was released" if self._lies else "It did not come to rest"
+        raise RobotError(f"{self._info.name} was stopped: {reason}. {end}; when it is safe, call rearm().")
 
     def _hold_and_close(self) -> None:
         try:
@@ -564,7 +566,7 @@ class SafeRobot(Robot):
 
     def _go_down(self, way: RestingWay) -> None:
         """Bring a robot that is stopped to rest, as far as what still moves of it allows. Never raises."""
-        if (self._last.value == way.rest).all():
+        if self._lies:
             return
         signals = self._interrupts.count
         try:
@@ -585,6 +587,11 @@ class SafeRobot(Robot):
                 self._tell()
         except Exception as error:
             log.error("%s: it did not come to rest: %s", self._info.name, error)
+
+    @property
+    def _lies(self) -> bool:
+        """Whether it was last commanded to be where it rests by its way."""
+        return self._way is not None and bool(np.allclose(self._last.value, self._way.rest, rtol=0, atol=1e-9))
 
     def _walk_home(self) -> None:
         for target in self._way_home():

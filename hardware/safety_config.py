@@ -92,7 +92,9 @@ class SafetyConfig:
             check_count(name, getattr(self, name), 0, 1000)
         check_bounds("hold_time", self.hold_time, 0.0, 60.0, "s")
         if not isinstance(self.rest, Sequence | None) or isinstance(self.rest, str):
-            raise ConfigurationError(f"the way to rest is {self.rest!r}; a list of poses is needed: [{{hip: 0.3}}].")
+            raise ConfigurationError(
+                f"the way to rest is {self.rest!r}; a list of poses is needed: [{{hip: 0.3}}]."
+            )
         for kind, given in ((MotionLimits, self.motion), (JointLimits, self.joints)):
             for name, limit in given.items():
                 if not isinstance(limit, kind):

@@ -28,6 +28,11 @@ class RobotWrapper(Robot):
         return self.robot.unmeasured
 
     @property
+    def estimated(self) -> frozenset[str]:
+        """The robot's."""
+        return self.robot.estimated
+
+    @property
     def held_back(self) -> bool:
         """The robot's."""
         return self.robot.held_back

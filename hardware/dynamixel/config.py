@@ -221,8 +221,8 @@ class DynamixelConfig:
     parameters: Mapping[str, object] = field(default_factory=dict)
     """What the joints are, for `RobotInfo`."""
     limits: ServoLimits | None = None
-    """Load, temperature and supply that AX-12A servos may come to, and where they are warned of; None: whatever they
-    themselves stand."""
+    """Load, temperature and supply that AX-12A servos may come to, and where they are warned of; None: whatever
+    they themselves stand."""
     positions: Sequence[Channel] = ()
     """Ranges of the links' angles and where they rest, `joint/position`; unbounded where nothing is said."""
 

@@ -433,9 +433,10 @@ class DynamixelRobot(Robot):
             self._current_limits = {}
             self._sync_goals()
             log.error(
-                "%s: servo %s did not confirm that it holds; its watchdog stays armed.",
+                "%s: servo %s did not confirm that it holds%s.",
                 self.config.name,
                 ", ".join(map(str, sorted(self._unheld))),
+                "; its watchdog stays armed" if self.config.watchdog else "",
             )
 
     def _confirm_halt(self, silent: list[int] | None = None) -> None:
@@ -534,7 +535,9 @@ class DynamixelRobot(Robot):
         if register == "block":
             self._audit_block(who, joint, mount)
             return
-        count = self.bus.read(mount.servo, _GOAL.get(joint.mode, "goal_position") if register == "goal" else register)
+        count = self.bus.read(
+            mount.servo, _GOAL.get(joint.mode, "goal_position") if register == "goal" else register
+        )
         what = ""
         if register == "goal":
             self._audit_goal(who, joint, mount, count)

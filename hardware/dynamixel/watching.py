@@ -1,7 +1,7 @@
 """What is watched of AX-12A servos beside their feedback: a block of registers of one servo a period, in turn."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil
 from typing import NamedTuple
 
@@ -37,7 +37,9 @@ class ServoLimits:
             pair = getattr(self, name)
             if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
                 raise ConfigurationError(f"limits of the servos: {name} is {pair!r}; [warning, end] is needed.")
-            warning, end = (check_bounds(f"limits of the servos: {name}", value, 0.0, high, unit) for value in pair)
+            warning, end = (
+                check_bounds(f"limits of the servos: {name}", value, 0.0, high, unit) for value in pair
+            )
             if (warning > end) if name != "voltage" else (warning < end):
                 raise ConfigurationError(
                     f"limits of the servos: {name} would end at {end:g} before it warns at {warning:g}."
@@ -51,15 +53,9 @@ class Look(NamedTuple):
     counts: Mapping[str, int]
     """Of the registers in the block."""
     warnings: Sequence[str]
-    """New ones: each is given once, until it is over."""
+    """New ones: each is given once, until it is over; of the supply that all share, by the first servo."""
     end: str
     """What is beyond its end; empty if nothing is."""
-
-
-@dataclass
-class _Known:
-    loads: list[float] = field(default_factory=list)
-    warned: set[str] = field(default_factory=set)
 
 
 class Watch:
@@ -73,23 +69,25 @@ class Watch:
     def __init__(self, limits: ServoLimits | None, interval: float) -> None:
         self._limits = limits
         self._looks = ceil((limits or ServoLimits()).load_time / interval - 1e-9) or 1
-        self._known: dict[int, _Known] = {}
+        self._loads: dict[int, list[float]] = {}
+        self._warned: dict[str, set[int]] = {}
+        """Servos that are near their limits, by what is near its own."""
 
     def restart(self) -> None:
         """Forget what was seen."""
-        self._known.clear()
+        self._loads.clear()
+        self._warned.clear()
 
     def look(self, servo: int, block: bytes) -> Look:
         """Return what the block of a servo says."""
         counts = {register.name: _count(register, block) for register in _REGISTERS}
         if self._limits is None:
             return Look(counts, (), "")
-        known = self._known.setdefault(servo, _Known())
-        load = AX_12A.register("present_load")
-        known.loads = [*known.loads, abs(counts["present_load"]) * load.scale][-self._looks :]
-        whole = len(known.loads) == self._looks
+        load = abs(counts["present_load"]) * AX_12A.register("present_load").scale
+        loads = self._loads[servo] = [*self._loads.get(servo, ()), load][-self._looks :]
+        mean = sum(loads) / self._looks if len(loads) == self._looks else 0.0
         found = {
-            "load": (sum(known.loads) / self._looks if whole else 0.0, "a mean load of {:.2f} of full drive"),
+            "load": (mean, "a mean load of {:.2f} of full drive"),
             "temperature": (float(counts["present_temperature"]), "at {:.0f} °C"),
             "voltage": (counts["present_voltage"] * AX_12A.register("present_voltage").scale, "at {:.1f} V"),
         }
@@ -98,14 +96,15 @@ class Watch:
             warning, end = getattr(self._limits, name)
             sign = -1.0 if name == "voltage" else 1.0
             said = f"{text.format(value)}; the limit is {end:g}"
+            warned = self._warned.setdefault(name, set())
             if sign * value > sign * end:
                 ends.append(said)
-            elif sign * value > sign * warning and name not in known.warned:
+            elif sign * value > sign * warning and not (warned if name == "voltage" else servo in warned):
                 warnings.append(said)
             if sign * value > sign * warning:
-                known.warned.add(name)
+                warned.add(servo)
             else:
-                known.warned.discard(name)
+                warned.discard(servo)
         return Look(counts, warnings, ", ".join(ends))
 
 

@@ -35,7 +35,8 @@ class Deployment(ABC):
             robot: the machine behind its safety layer.
             facts: what is deployed, for the recording.
         """
-        self.robot, self.facts = robot, facts
+        known = {"estimated": ", ".join(sorted(robot.estimated))} if robot.estimated else {}
+        self.robot, self.facts = robot, {**facts, **known}
         self.info = robot.info
         """What is recorded."""
         self.reason = "completed"
