@@ -148,10 +148,10 @@ def test_it_lies_down_before_its_torque_goes_off(machine, what, error, says):
     assert fault.at is not None, "nothing happened"
     off = {servo: time for servo, time in bench.torque_off().items() if time > fault.at}
     assert len(off) == (17 if what is lose_power else 18)
-    limp = what is lose_power  # a tibia without torque may prop the trunk a little
+    limp = what is lose_power  # a tibia without torque may prop its corner of the trunk
     assert bench.height_at(min(off.values())) < LYING + (0.02 if limp else 2e-3)
     assert bench.sinking(fault.at) < FASTEST
-    assert bench.tilt < (0.1 if limp else 0.02)
+    assert bench.tilt < (0.25 if limp else 0.02)
     assert not any(servo.torque for servo in bench.bus.servos if servo.alive)
 
 
