@@ -69,6 +69,9 @@ class Controller(ABC):
     at_once: bool = False
     """Whether it begins at once: under one command, as before other controllers, the robot would fall."""
 
+    stopping: float = 0.0
+    """How long it takes to come to a stand after `come_to_stand`, s; 0: it may be left at any moment."""
+
     retraces: bool = False
     """Whether a machine goes back to rest by the way it came, as its tool may be among things."""
 
@@ -111,6 +114,9 @@ class Controller(ABC):
 
     def _adjust(self, name: str, value: float | bool) -> None:  # noqa: B027  most controllers have none
         """Change one of `adjustables` to a value that may be."""
+
+    def come_to_stand(self) -> None:  # noqa: B027  most controllers may be left at any moment
+        """Begin to come to a stand, in which a machine can be left: its time is over."""
 
     def check(self, info: RobotInfo) -> None:  # noqa: B027  most controllers fit any robot of the right size
         """Raise `MismatchError`, naming every difference, if this is for another robot.

@@ -42,6 +42,7 @@ from pliant.envs.simulation.signals import Sensing
 from pliant.envs.simulation.simulated_robot import SimulatedRobot
 from pliant.errors import ConfigurationError, FileFormatError, PliantError, check_bounds, unknown_name
 from pliant.files import existing_file
+from pliant.hardware.resting import RestingWay
 
 _MODEL_FILES = (".xml", ".mjcf", ".urdf")
 _OWN = tuple(
@@ -54,7 +55,7 @@ _SIMULATION = tuple(
     for name, parameter in inspect.signature(SimulatedRobot).parameters.items()
     if parameter.kind is parameter.KEYWORD_ONLY
 )
-_COMMON = ("model", "folder", "period", "surroundings", "targets", "simulation", "machine", "limits")
+_COMMON = ("model", "folder", "period", "surroundings", "targets", "simulation", "machine", "limits", "rest")
 _LIMITS = ("speed", "acceleration", "step", "walk_speed")
 
 
@@ -72,6 +73,9 @@ class RobotDescription:
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Of the motion that is sent to a machine, by unit, `rad` or `m`: some of speed, acceleration, step and
     walk_speed, see `pliant.hardware.limits.MotionLimits`."""
+    rest: Sequence[Mapping[str, float]] = ()
+    """Of one that falls without torque, poses from where it rests to where it stands: joint positions by name or
+    pattern, see `pliant.hardware.resting.RestingWay`."""
 
     def simulated(self, period: float | None = None, **options: Any) -> SimulatedRobot:
         """Return the robot, simulated.
@@ -90,6 +94,16 @@ class RobotDescription:
         if "sensing" in given:
             given["sensing"] = {name: _sensing(name, how) for name, how in (given["sensing"] or {}).items()}
         return SimulatedRobot(self.model, self.period if period is None else period, **given)
+
+    @property
+    def lying(self) -> "RobotDescription":
+        """The same robot, which starts where it rests without torque."""
+        if not self.rest:
+            return self
+        info = self.simulated().info
+        pose = zip(info.command, RestingWay(self.rest, info).rest.tolist(), strict=True)
+        start = replace(self.model.start, keyframe=None, joints={channel.owner: value for channel, value in pose})
+        return replace(self, model=replace(self.model, start=start))
 
 
 def robot_names() -> list[str]:
@@ -235,7 +249,12 @@ def _from_settings(settings: Mapping[str, Any]) -> RobotDescription:
     if not isinstance(simulation, Mapping):
         raise ConfigurationError(f"robot: simulation is {simulation!r}; options of a simulated robot are needed.")
     return RobotDescription(
-        model, period, dict(simulation), given.get("machine"), _motion_limits(given.get("limits", {}))
+        model,
+        period,
+        dict(simulation),
+        given.get("machine"),
+        _motion_limits(given.get("limits", {})),
+        given.get("rest", ()),
     )
 
 

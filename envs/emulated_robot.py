@@ -45,7 +45,8 @@ class EmulatedRobot(DynamixelRobot):
         lock_step: whether time passes with the bus only.
         latency: time from the end of a status on the wire until the computer has it, s; real time only.
         goal_delay: time from the end of a goal on the wire until the servos act on it, s.
-        supply: voltage of the supply, V; None: 12, or what the servos take where that is another.
+        supply: voltage of the supply, V; None: that of the model, while the servos report 12, or what they take
+            where that is another.
 
     Raises:
         UnknownNameError: the machine lacks a column, motor or joint that a servo belongs to.
@@ -72,7 +73,9 @@ class EmulatedRobot(DynamixelRobot):
             goal_delay=goal_delay,
         )
         """The emulated bus."""
-        self.plant: Callable[[], Plant] = partial(RobotPlant, machine, servo_map(config), _supply(config, supply))
+        self.plant: Callable[[], Plant] = partial(
+            RobotPlant, machine, servo_map(config), _supply(config, supply), powering=supply is not None
+        )
         """Makes what is behind it."""
         self.machine = EmulatedBus(config.port, self.settings, self.plant)
         """The running machine, and what can be done to it: faults, unplugging, power."""

@@ -56,7 +56,7 @@ class Trail:
         rows, last = np.clip(self._rows, limits.low, limits.high), self._sent[-1]
         self._rows.clear()
         self._sent.clear()
-        yield from _straight(last, rows[-1], limits, period)
+        yield from straight(last, rows[-1], limits, period, _CLEARING)
         near = np.abs(rows - rows[-1]).max(axis=1) < _SAME
         left = np.flatnonzero(near[:-1] & ~near[1:])  # when it left this place before
         rows = (rows[: left[0] + 1] if left.size else rows)[::-1]
@@ -80,14 +80,22 @@ class Trail:
         return float(min(by_speed, np.sqrt(allowed.min())))
 
 
-def _straight(begin: Array, end: Array, limits: Bounds, period: float) -> Iterator[Motion]:
-    """Targets on a line from rest to rest, of least jerk, whose largest rates are 1.875 and 5.774."""
+def straight(begin: Array, end: Array, limits: Bounds, period: float, least: float = 0.0) -> Iterator[Motion]:
+    """Targets on a line from rest to rest, of least jerk, whose largest rates are 1.875 and 5.774.
+
+    Args:
+        begin: (columns,).
+        end: (columns,).
+        limits: speeds and accelerations of each column.
+        period: s.
+        least: time that it takes at least, s.
+    """
     way = end - begin
     if np.abs(way).max() <= _STILL:
         return
     by_speed = 1.875 * float((np.abs(way) / limits.speed).max())
     by_change = float(np.sqrt(5.774 * np.abs(way) / (_PART * limits.acceleration)).max())
-    steps = int(np.ceil(max(by_speed, by_change, _CLEARING) / period))
+    steps = int(np.ceil(max(by_speed, by_change, least) / period))
     before = begin
     for s in np.arange(1, steps + 1) / steps:
         target = begin + s**3 * (10.0 - 15.0 * s + 6.0 * s**2) * way

@@ -217,6 +217,11 @@ class Robot(ABC):
         return frozenset()
 
     @property
+    def estimated(self) -> frozenset[str]:
+        """Of what is not measured, what `read` has a number for all the same, estimated from something else."""
+        return frozenset()
+
+    @property
     def held_back(self) -> bool:
         """Whether the last `send` sent less of a motion than it was given; who limits them goes on from there."""
         return False
@@ -237,6 +242,21 @@ class Robot(ABC):
             command: (columns,), in the units of `info.command`. Values outside the bounds are limited;
                 a NaN or a wrong shape raises before anything is sent.
         """
+
+    def carry_on(self) -> bool:
+        """After a stop or a fault, let what has not failed be moved again, from where it holds.
+
+        For the one thing that still matters then: to be brought to rest. Until the robot is closed, `read` and
+        `send` pass over what fails.
+
+        Returns:
+            Whether there is anything that can be moved. Machines that cannot do this say no.
+        """
+        return False
+
+    def notices(self) -> Sequence[str]:
+        """Return what the machine has to say since it was last asked, such as that a servo gets hot."""
+        return ()
 
     @abstractmethod
     def stop(self) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from pliant.errors import ConfigurationError, PliantError, RobotError, unknown_name
 from pliant.hardware.limits import Bounds, Motion, bounds, limit_motion
+from pliant.hardware.resting import RestingWay
 from pliant.hardware.retracing import Trail
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
 from pliant.hardware.safety_config import JointLimits, SafetyConfig, motion_limits, walks
@@ -55,6 +56,9 @@ class SafeRobot(Robot):
       that walk cuts it short: hold, then close; so does the second of two. A trip on the way raises `RobotError`,
       if nothing else is being raised. SIGKILL is left to the machine's own watchdog. A program that ends without
       having called `close` closes then, also by SIGTERM, SIGHUP and SIGQUIT without a `with` block.
+    - A robot that falls without torque has a way to `rest` (`SafetyConfig`). It gets up by it before its first
+      walk, and goes down by it before it is released, at whatever end: after a trip or `stop`, on those of its
+      joints that still move (`Robot.carry_on`), without being held before; a signal meanwhile releases it at once.
     - `stop` holds where the robot is and latches, as a trip does. It may be called from any thread: when it
       returns, nothing more is sent.
 
@@ -91,6 +95,7 @@ class SafeRobot(Robot):
                 for c, a, b in zip(robot.info.command, low, high, strict=True)
             ),
         )
+        self._way = RestingWay(self.config.rest, self._info) if self.config.rest else None
         for name in self.config.joints:
             if name not in robot.info.joints:
                 raise unknown_name("joint", name, robot.info.joints, "the safety limits")
@@ -102,6 +107,8 @@ class SafeRobot(Robot):
         self.observer: Callable[[State, Array, Array], None] | None = None
         """Told every period of a walk: the state before it, the command asked for and the one sent. If it fails,
         it is told nothing more, and the walk goes on."""
+        self.listener: Callable[[str], None] = lambda notice: None
+        """Told what the machine has to say (`Robot.notices`)."""
         self.trail: Trail | None = None
         """What was sent since it was set, where a robot shall go back to rest by the way it came, for there may be
         something in between; None: it goes straight."""
@@ -135,6 +142,11 @@ class SafeRobot(Robot):
     def unmeasured(self) -> frozenset[str]:
         """The robot's."""
         return self.robot.unmeasured
+
+    @property
+    def estimated(self) -> frozenset[str]:
+        """The robot's."""
+        return self.robot.estimated
 
     def connect(self) -> None:
         """Connect the robot and start from its measured state. Moves nothing.
@@ -190,7 +202,8 @@ class SafeRobot(Robot):
     def walk_to(self, command: ArrayLike) -> Array:
         """Go to `command` at walking speed and return what was sent last.
 
-        A robot that does not walk is braked, if it moves, and begins anew where it stands.
+        One with a way to rest goes there by it before its first motion. A robot that does not walk is braked, if
+        it moves, and begins anew where it stands.
 
         Raises:
             OutOfBoundsError: The command has a NaN.
@@ -208,6 +221,14 @@ class SafeRobot(Robot):
             return self._last.value.copy()
         still = Motion(target, np.zeros(len(target)))
         sent = self._last.value.copy()
+        if self._way is not None and not self._started:
+            with self._interrupts.deferred():
+                self._prepare()
+                begin = self._last.value
+            for motion in self._way.up(begin, target, self._walking, self._info.period):
+                with self._interrupts.deferred():
+                    self._prepare()
+                    sent = self._walk_on(motion)
         while not (self._started and (self._last.value == target).all()):
             with self._interrupts.deferred():
                 self._prepare()
@@ -356,10 +377,20 @@ class SafeRobot(Robot):
             if self._missed > self.config.patience:
                 self._stop_and_release(f"{self._missed} reads in a row failed, the last with: {error}")
             return self._state
+        self._tell()
         if not self._trip:
             self._watch(state)
         self._state, self._missed, self._sends, self._since = state, 0, 0, 0
         return state
+
+    def _tell(self) -> None:
+        for notice in self.robot.notices():
+            log.warning("%s: %s", self._info.name, notice)
+            try:
+                self.listener(notice)
+            except Exception as error:
+                log.error("%s: its notices are not kept any more: %r", self._info.name, error)
+                self.listener = lambda notice: None
 
     def _check_fresh(self, state: State, last: State) -> None:
         """Raise if the state is as old as the last one, older, or falls behind, or a limited quantity is unknown.
@@ -440,14 +471,20 @@ class SafeRobot(Robot):
         """Send the next command of a walk."""
         state = self._state
         sent = self._send(limit_motion(target, self._last, self._walking, self._info.period))
-        if self.observer is not None and state is not None:
-            try:
-                self.observer(state, self._last.value, sent)
-            except Exception as error:
-                # A disk that is full must not drop the arm.
-                log.error("%s: the walk is not observed any more: %r", self._info.name, error)
-                self.observer = None
+        if state is not None:
+            self._observe(state, sent)
         return sent
+
+    def _observe(self, state: State, sent: Array) -> None:
+        """Tell the observer of a period of a walk."""
+        if self.observer is None:
+            return
+        try:
+            self.observer(state, self._last.value, sent)
+        except Exception as error:
+            # A disk that is full must not drop the arm.
+            log.error("%s: the walk is not observed any more: %r", self._info.name, error)
+            self.observer = None
 
     def _prepare(self) -> None:
         """Raise if the robot may not move; before the first motion, see where it is now."""
@@ -466,13 +503,14 @@ class SafeRobot(Robot):
 
     def _stop_and_release(self, reason: str) -> NoReturn:
         reason = reason.removeprefix(f"{self._info.name}: ").rstrip(".")
-        log.error("%s: %s; holding, then releasing.", self._info.name, reason)
+        before = "going to rest" if self._lies_down else "holding"
+        log.error("%s: %s; %s, then releasing.", self._info.name, reason, before)
         self._latch(reason)
         self._hold_and_close()
-        raise RobotError(
-            f"{self._info.name} was stopped: {reason}. Its joints were held and then released; when it is "
-            "safe, call rearm()."
-        )
+        end = "Its joints were held and then released"
+        if self._lies_down:
+            end = "It went to rest and was released" if self._lies else "It did not come to rest"
+        raise RobotError(f"{self._info.name} was stopped: {reason}. {end}; when it is safe, call rearm().")
 
     def _hold_and_close(self) -> None:
         try:
@@ -481,8 +519,10 @@ class SafeRobot(Robot):
             self._release()
 
     def _hold(self) -> None:
-        """Stop, and wait for `hold_time`."""
+        """Stop, and wait for `hold_time`; what then goes down to rest does not wait."""
         self.robot.stop()
+        if self._lies_down:
+            return
         end = self._clock.now() + self.config.hold_time
         signals = self._interrupts.count
         # A further signal means: now.
@@ -492,6 +532,8 @@ class SafeRobot(Robot):
     def _release(self) -> None:
         if not self._connected:
             return
+        if self._way is not None and self._lies_down and self._moved:
+            self._go_down(self._way)
         self._connected = self._started = self._moved = False
         atexit.unregister(self._close_at_exit)
         try:
@@ -517,6 +559,40 @@ class SafeRobot(Robot):
             self._trip = self._trip or "the robot is closed"
             self._release()
 
+    @property
+    def _lies_down(self) -> bool:
+        """Whether it goes to rest at every end."""
+        return self._way is not None and self.config.return_to_rest
+
+    def _go_down(self, way: RestingWay) -> None:
+        """Bring a robot that is stopped to rest, as far as what still moves of it allows. Never raises."""
+        if self._lies:
+            return
+        signals = self._interrupts.count
+        try:
+            if not self.robot.carry_on():
+                log.error("%s: nothing of it can be moved any more; it stays as it is.", self._info.name)
+                return
+            state = self.robot.read()
+            self._last = still = Motion(np.array(state.command), np.zeros(len(way.rest)))
+            for target in way.down(still.value, self._walking, self._info.period):
+                # A further signal means: now.
+                if self._interrupts.count != signals:
+                    log.warning("%s: going to rest is cut short by a signal.", self._info.name)
+                    return
+                self._last = limit_motion(target, self._last, self._walking, self._info.period)
+                sent = self.robot.send(self._last.value)
+                self._observe(state, sent)
+                state = self.robot.read()
+                self._tell()
+        except Exception as error:
+            log.error("%s: it did not come to rest: %s", self._info.name, error)
+
+    @property
+    def _lies(self) -> bool:
+        """Whether it was last commanded to be where it rests by its way."""
+        return self._way is not None and bool(np.allclose(self._last.value, self._way.rest, rtol=0, atol=1e-9))
+
     def _walk_home(self) -> None:
         for target in self._way_home():
             if self._interrupts.pending is not None:
@@ -526,13 +602,15 @@ class SafeRobot(Robot):
             self._walk_on(target)
 
     def _way_home(self) -> Iterator[Motion]:
-        """Targets, one a period: back along the trail, to its very end, and from there straight to rest."""
-        still = Motion(self._info.rest, np.zeros(len(self._info.rest)))
+        """Targets, one a period: back along the trail, to its very end, and from there to rest."""
+        still = Motion(self._info.rest if self._way is None else self._way.rest, np.zeros(len(self._info.rest)))
         if self.trail is not None:
             end = self._last
             for end in self.trail.back(self._walking, self._info.period):
                 yield end
             while not (self._last.value == end.value).all():
                 yield Motion(end.value, still.speed)
+        if self._way is not None:
+            yield from self._way.down(self._last.value, self._walking, self._info.period)
         while not (self._last.value == still.value).all():
             yield still

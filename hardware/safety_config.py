@@ -1,13 +1,14 @@
 """What a safety layer keeps: limits of the commands' motion, and of what is measured at the joints."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
 from pliant.errors import ConfigurationError, check_bounds, check_count, unknown_name
 from pliant.hardware.limits import MotionLimits
+from pliant.hardware.resting import Poses
 from pliant.hardware.robot import Channel, RobotInfo
 
 DEFAULT_MOTION: Mapping[str, MotionLimits] = MappingProxyType(
@@ -81,12 +82,19 @@ class SafetyConfig:
     """Time for which the joints are held before the torque goes off, s."""
     return_to_rest: bool = True
     """Whether `close` walks back to rest first."""
+    rest: Poses | None = None
+    """Of a robot that falls without torque, its way from where it rests to where it stands: it gets up by it and
+    goes down by it at every end. None: it goes straight to its resting command and back."""
 
     def __post_init__(self) -> None:
         check_count("excess", self.excess, 1, 1000)
         for name in ("patience", "overruns"):
             check_count(name, getattr(self, name), 0, 1000)
         check_bounds("hold_time", self.hold_time, 0.0, 60.0, "s")
+        if not isinstance(self.rest, Sequence | None) or isinstance(self.rest, str):
+            raise ConfigurationError(
+                f"the way to rest is {self.rest!r}; a list of poses is needed: [{{hip: 0.3}}]."
+            )
         for kind, given in ((MotionLimits, self.motion), (JointLimits, self.joints)):
             for name, limit in given.items():
                 if not isinstance(limit, kind):

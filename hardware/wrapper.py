@@ -1,6 +1,6 @@
 """A robot seen through something: the seam for what fills in, watches or changes what passes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
@@ -28,6 +28,11 @@ class RobotWrapper(Robot):
         return self.robot.unmeasured
 
     @property
+    def estimated(self) -> frozenset[str]:
+        """The robot's."""
+        return self.robot.estimated
+
+    @property
     def held_back(self) -> bool:
         """The robot's."""
         return self.robot.held_back
@@ -43,6 +48,14 @@ class RobotWrapper(Robot):
     def send(self, command: ArrayLike) -> Array:
         """Send a command through the robot."""
         return self.robot.send(command)
+
+    def carry_on(self) -> bool:
+        """Let what has not failed of the robot be moved again."""
+        return self.robot.carry_on()
+
+    def notices(self) -> Sequence[str]:
+        """Return the robot's."""
+        return self.robot.notices()
 
     def stop(self) -> None:
         """Stop the robot."""

@@ -109,6 +109,7 @@ class Gait(Controller):
             setattr(self, name, getattr(self, name))
         self._start(None)
         self.initial_command = self._command(self._motion.value)
+        self.stopping = self.ramp
 
     @property
     @abstractmethod
@@ -219,6 +220,10 @@ class Gait(Controller):
 
     def _adjust(self, name: str, value: float | bool) -> None:
         setattr(self, name, value)
+
+    def come_to_stand(self) -> None:
+        """Let the strides shrink to none, over `ramp`."""
+        self.walking = False
 
     def check(self, info: RobotInfo) -> None:
         """Raise `MismatchError`, naming every difference, if the robot is another one than this was made for."""

@@ -308,6 +308,10 @@ class SimulatedRobot(Robot):
     def stop(self) -> None:
         """Do nothing: simulated time stands still between commands, so there is no motion to stop."""
 
+    def carry_on(self) -> bool:
+        """See `Robot.carry_on`: all of it can be moved, unless it has diverged or is not connected."""
+        return self._trouble is None
+
     def close(self) -> None:
         """Disconnect. Model and data stay readable."""
         self._connected = False

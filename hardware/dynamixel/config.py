@@ -9,6 +9,7 @@ from pliant.errors import ConfigurationError, check_bounds, check_count, unknown
 from pliant.hardware.dynamixel.bus import LONGEST_SLACK, MOST_RETRIES
 from pliant.hardware.dynamixel.packets import LARGEST_ID
 from pliant.hardware.dynamixel.tables import ServoModel, servo_model
+from pliant.hardware.dynamixel.watching import ServoLimits
 from pliant.hardware.robot import Channel
 
 Mode = Literal["position", "extended", "current", "current_position", "pwm"]
@@ -219,6 +220,9 @@ class DynamixelConfig:
     """Largest distance of the first command from where the joints are, and of a joint from its range, rad."""
     parameters: Mapping[str, object] = field(default_factory=dict)
     """What the joints are, for `RobotInfo`."""
+    limits: ServoLimits | None = None
+    """Load, temperature and supply that AX-12A servos may come to, and where they are warned of; None: whatever
+    they themselves stand."""
     positions: Sequence[Channel] = ()
     """Ranges of the links' angles and where they rest, `joint/position`; unbounded where nothing is said."""
 
@@ -245,6 +249,10 @@ class DynamixelConfig:
         if self.on_close not in ("release", "hold"):
             raise unknown_name("end state", self.on_close, ("release", "hold"), "on_close")
         self._check_watchdog()
+        if self.limits is not None and not isinstance(self.limits, ServoLimits):
+            raise ConfigurationError(f"limits of the servos: {self.limits!r} is no ServoLimits.")
+        if self.limits is not None and self.protocol != 1:
+            raise ConfigurationError("limits of load, temperature and voltage are there for AX-12A servos only.")
         if self.cycle_time > self.period:
             raise ConfigurationError(
                 f"reading and commanding {len(self.mounts())} servos takes {1e3 * self.cycle_time:.1f} ms at "

@@ -4,7 +4,7 @@ import itertools
 import logging
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from pliant.hardware.dynamixel import mapping, setup
 from pliant.hardware.dynamixel.bus import Bus, RefusalError
 from pliant.hardware.dynamixel.config import POSITION_MODES, DynamixelConfig, DynamixelJoint, ServoMount
 from pliant.hardware.dynamixel.sensing import Sensors
+from pliant.hardware.dynamixel.watching import BLOCK, Watch
 from pliant.hardware.dynamixel.wire import Counters
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command, joint_signals
 from pliant.hardware.stopping import Exclusive
@@ -24,10 +25,10 @@ log = logging.getLogger(__name__)
 _DIP = "has lost its torque (a dip of the supply?)"
 _GOAL = {"current": "goal_current", "pwm": "goal_pwm"}
 """Register that drives a servo, by mode; `goal_position` in all others."""
-_AUDITED = {1: ("torque_limit", "led", "torque_enable", "goal"), 2: ("torque_enable", "bus_watchdog", "goal")}
+_AUDITED = {1: ("block",), 2: ("torque_enable", "bus_watchdog", "goal")}
 """What is checked of every motor, in turn: what feedback does not show. A servo that restarts after a dip of the
 supply says nothing of it; it is only without torque, or an AX-12A without its settings, because the next goal
-switches its torque on again: there the LED, lit with the torque, tells."""
+switches its torque on again: there the LED, lit with the torque, tells. An AX-12A has all of it in one block."""
 _REMEMBERED = 16
 """Goals of a servo that are remembered: what it was not told in so many periods, it did not take."""
 _QUIET = 0.75
@@ -46,6 +47,9 @@ class DynamixelRobot(Robot):
       `RobotError` names servo and joint, and every `send` is refused until `recover`.
     - Goals that a servo does not take are noticed: by the silence after which its watchdog trips, and by reading
       them back, a servo a period.
+    - An AX-12A is looked at once in as many periods as there are servos: its load, temperature and supply are kept
+      to the `limits` of the configuration, with `notices` before and the same end beyond as of an error.
+    - `carry_on` leaves out the servos that have no torque or do not answer, and drives the others.
     - `stop` holds every joint where it is, with torque (in current and PWM mode: without drive). Every servo
       confirms it, and then its watchdog is switched off; a servo that does not confirm keeps its watchdog. A joint
       whose servos do not answer keeps its last command. May be called from any thread. The next `send` begins
@@ -105,6 +109,10 @@ class DynamixelRobot(Robot):
         """Whether the bus was silent for so long that the watchdogs may have tripped."""
         self._current_limits: dict[int, int] = {}
         self._audits = itertools.cycle(itertools.product(_AUDITED[config.protocol], self._motors))
+        self._watch = Watch(config.limits, config.period * len(self._motors))
+        self._notices: list[str] = []
+        self._left_out: set[int] | None = None
+        """Servos that are passed over since `carry_on`; None: none is, and everything is checked."""
 
     @property
     def info(self) -> RobotInfo:
@@ -159,6 +167,9 @@ class DynamixelRobot(Robot):
     def read(self) -> State:
         """Return the newest state. Raises `RobotError` if a servo does not answer or reports an error."""
         with self._exclusive():
+            if self._left_out is not None:
+                self._left_out.update(self._sensors.update(self._left_out))
+                return self._state()
             if self._engaged:
                 # Before the measurement, whose packets the servos take as a sign of life.
                 self._check_watchdog()
@@ -179,7 +190,8 @@ class DynamixelRobot(Robot):
                 raise RobotError(f"{self._fault} Call recover() first.")
             if not self._engaged:
                 self._engage(wanted)
-            self._check_watchdog()
+            if self._left_out is None:
+                self._check_watchdog()
             wanted = np.clip(wanted, self._low, self._high)
             self._low, self._high = np.minimum(self._info.low, wanted), np.maximum(self._info.high, wanted)
             self._raise_if_stopped()
@@ -191,6 +203,45 @@ class DynamixelRobot(Robot):
         self.overruns += beat.lateness > 0
         self.worst_lateness = max(self.worst_lateness, beat.lateness)
         return sent
+
+    def carry_on(self) -> bool:
+        """See `Robot.carry_on`: servos that have no torque or do not answer are left out from now on."""
+        with self._exclusive():
+            if not (self.bus.is_open and self._torque):
+                return False
+            try:
+                self._left_out = set(self._sensors.update())
+                for _, _, mount in self._motors:
+                    if mount.servo not in self._left_out and not self._can_move(mount):
+                        self._left_out.add(mount.servo)
+            except RobotError as error:
+                log.error("%s: %s", self.config.name, error)
+                return False
+            if self._left_out:
+                names = ", ".join(map(str, sorted(self._left_out)))
+                log.error("%s: going on without servo %s.", self.config.name, names)
+            self._fault, self._engaged = "", True
+            self._unheld.clear()
+            self._ticker.restart()
+            return len(self._left_out) < len(self._motors)
+
+    def _can_move(self, mount: ServoMount) -> bool:
+        """Whether a servo has torque and answers; arms its watchdog again."""
+        registers = ("torque_enable", "torque_limit") if self.config.protocol == 1 else ("torque_enable",)
+        try:
+            if not all(self.bus.read(mount.servo, register) for register in registers):
+                return False
+            self._arm(mount)
+        except RobotError:
+            if not self.bus.is_open:
+                raise
+            return False
+        return True
+
+    def notices(self) -> Sequence[str]:
+        """Return the warnings of the servos' limits that have come since the last call."""
+        notices, self._notices = self._notices, []
+        return notices
 
     def stop(self) -> None:
         """Hold every joint where it is (in current and PWM mode: without drive). Never raises; any thread.
@@ -241,7 +292,9 @@ class DynamixelRobot(Robot):
     def _begin(self) -> None:
         setup.prepare(self.bus, self.config)
         self._engaged, self._torque, self._fault, self._sent = False, False, "", None
+        self._left_out = None
         self._unheld.clear()
+        self._watch.restart()
         self._sensors.restart()
         self.overruns, self.worst_lateness = 0, 0.0
         self._start = self._clock.now()
@@ -380,9 +433,10 @@ class DynamixelRobot(Robot):
             self._current_limits = {}
             self._sync_goals()
             log.error(
-                "%s: servo %s did not confirm that it holds; its watchdog stays armed.",
+                "%s: servo %s did not confirm that it holds%s.",
                 self.config.name,
                 ", ".join(map(str, sorted(self._unheld))),
+                "; its watchdog stays armed" if self.config.watchdog else "",
             )
 
     def _confirm_halt(self, silent: list[int] | None = None) -> None:
@@ -455,6 +509,9 @@ class DynamixelRobot(Robot):
                 del currents[servo]
             else:
                 self._current_limits[servo] = currents[servo]
+        for counts in goals.values():
+            for servo in self._left_out or ():
+                counts.pop(servo, None)
         return {name: counts for name, counts in goals.items() if counts}
 
     def _check_watchdog(self) -> None:
@@ -474,14 +531,17 @@ class DynamixelRobot(Robot):
     def _audit(self) -> None:
         """Check one register of one servo, in turn at every call."""
         register, (joint, _, mount) = next(self._audits)
-        if register == "goal":
-            self._audit_goal(joint, mount)
+        who = f"servo {mount.servo}, joint {joint.name!r},"
+        if register == "block":
+            self._audit_block(who, joint, mount)
             return
-        count = self.bus.read(mount.servo, register)
+        count = self.bus.read(
+            mount.servo, _GOAL.get(joint.mode, "goal_position") if register == "goal" else register
+        )
         what = ""
-        if register == "torque_limit" and count == 0:
-            what = "has shut down (torque limit 0)"
-        elif register in ("torque_enable", "led") and count == 0:
+        if register == "goal":
+            self._audit_goal(who, joint, mount, count)
+        elif register == "torque_enable" and count == 0:
             what = _DIP
         elif register == "bus_watchdog" and count == -1:
             what = "has been stopped by its bus watchdog"
@@ -489,17 +549,28 @@ class DynamixelRobot(Robot):
             lost = not self.bus.read(mount.servo, "torque_enable")
             what = _DIP if lost else f"has lost its bus watchdog (it reads {count}; has the servo restarted?)"
         if what:
-            self._fail(f"servo {mount.servo}, joint {joint.name!r}, {what}")
+            self._fail(f"{who} {what}")
 
-    def _audit_goal(self, joint: DynamixelJoint, mount: ServoMount) -> None:
+    def _audit_block(self, who: str, joint: DynamixelJoint, mount: ServoMount) -> None:
+        """Look at an AX-12A: whether it has torque, its goals, and how it is."""
+        look = self._watch.look(mount.servo, self.bus.read_block(mount.servo, *BLOCK).data)
+        if look.counts["torque_limit"] == 0:
+            self._fail(f"{who} has shut down (torque limit 0)")
+        if not (look.counts["torque_enable"] and look.counts["led"]):
+            self._fail(f"{who} {_DIP}")
+        if look.end:
+            self._fail(f"{who} is beyond its limits: {look.end}")
+        self._notices += [f"{who} is near its limits: {warning}" for warning in look.warnings]
+        self._audit_goal(who, joint, mount, look.counts["goal_position"])
+
+    def _audit_goal(self, who: str, joint: DynamixelJoint, mount: ServoMount, goal: int) -> None:
         """Make sure that a servo takes its goals: nothing acknowledges those that are sent to all."""
-        register = _GOAL.get(joint.mode, "goal_position")
-        if self.bus.read(mount.servo, register) in self._recent[mount.servo]:
+        if goal in self._recent[mount.servo]:
             return
         try:
-            self.bus.write(mount.servo, register, self._recent[mount.servo][-1])
+            self.bus.write(mount.servo, _GOAL.get(joint.mode, "goal_position"), self._recent[mount.servo][-1])
         except RefusalError as error:
-            self._fail(f"servo {mount.servo}, joint {joint.name!r}, does not take its goals: {error}")
+            self._fail(f"{who} does not take its goals: {error}")
 
     def _fail(self, what: str) -> None:
         """Hold every joint, remember why, and raise."""

@@ -1,7 +1,7 @@
 """What the servos of a robot measure, on the joints' side of their gears."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -89,11 +89,13 @@ class Sensors:
         for counter in self.turns:
             counter.restart()
 
-    def update(self) -> list[int]:
-        """Measure; return the servos that gave no answer, whose values stay what they were."""
+    def update(self, without: Collection[int] = ()) -> list[int]:
+        """Measure all servos but some; return those that gave no answer, whose values stay what they were."""
         answers: dict[int, Answer] = {}
         for (address, length), servos in self._groups.items():
-            answers |= self._bus.sync_read(servos, address, length, self._fast)
+            asked = [servo for servo in servos if servo not in without]
+            if asked:
+                answers |= self._bus.sync_read(asked, address, length, self._fast)
         rows = [(self.index[servo], answer.data) for servo, answer in answers.items()]
         at = [row for row, _ in rows]
         counts, speeds, currents = [], [], []

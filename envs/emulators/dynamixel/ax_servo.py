@@ -4,6 +4,7 @@ Source: ROBOTIS e-manual, page AX-12A.
 """
 
 import math
+from typing import NamedTuple
 
 from pliant.actuators.ax12a import compliance_drive, rounded_slope
 from pliant.envs.emulators.dynamixel import profile
@@ -23,7 +24,38 @@ _ERRORS: dict[Reason | None, Error1] = {
     Reason.ACCESS: Error1.RANGE,
 }
 _BACKWARDS = 0x400
+_OVERLOAD, _OVERHEAT, _VOLTAGE = int(Error1.OVERLOAD), int(Error1.OVERHEAT), int(Error1.VOLTAGE)
 _STILL = 2 * math.pi * 0.111 / 60
+
+
+class _Side(NamedTuple):
+    """How the servo drives in one direction, counts."""
+
+    margin: int
+    slope: int
+
+
+class _Settings(NamedTuple):
+    """What the registers say, as the control loop needs it once a tick."""
+
+    torque: bool
+    wheel: bool
+    limit: float
+    """Share of the full drive."""
+    goal: float
+    """rad."""
+    speed: int
+    """Count of the moving speed."""
+    motion: profile.Limits
+    punch: float
+    cw: _Side
+    ccw: _Side
+    lowest: float
+    """V."""
+    highest: float
+    hottest: int
+    """°C."""
+    shutdown: int
 
 
 class AxServo(Servo):
@@ -32,6 +64,8 @@ class AxServo(Servo):
     def __init__(self, settings: ServoSettings, boot_time: float = 0.0) -> None:
         super().__init__(settings, boot_time)
         self._count = self.model.radians_per_count
+        self._known = -1
+        """`Memory.changes` that the settings are of."""
         self._start()
 
     @property
@@ -42,15 +76,34 @@ class AxServo(Servo):
     @property
     def torque(self) -> bool:
         """See `Servo.torque`."""
-        return self.memory["torque_enable"] == 1 and self.memory["torque_limit"] > 0
+        return self._set.torque
 
     @property
-    def _wheel(self) -> bool:
-        return self.memory["cw_angle_limit"] == 0 and self.memory["ccw_angle_limit"] == 0
-
-    @property
-    def _limit(self) -> float:
-        return min(self.memory.value("torque_limit"), self.memory.value("max_torque"))
+    def _set(self) -> _Settings:
+        """The settings, read anew if a register has changed."""
+        memory = self.memory
+        if memory.changes != self._known:
+            self._known = memory.changes
+            cw, ccw = (
+                _Side(memory[f"{side}_compliance_margin"], rounded_slope(memory[f"{side}_compliance_slope"]))
+                for side in ("cw", "ccw")
+            )
+            self._last = _Settings(
+                memory["torque_enable"] == 1 and memory["torque_limit"] > 0,
+                memory["cw_angle_limit"] == 0 and memory["ccw_angle_limit"] == 0,
+                min(memory.value("torque_limit"), memory.value("max_torque")),
+                memory["goal_position"] * self._count,
+                memory["moving_speed"],
+                profile.Limits(memory.value("moving_speed") or math.inf, math.inf),
+                memory.value("punch"),
+                cw,
+                ccw,
+                memory.value("min_voltage_limit"),
+                memory.value("max_voltage_limit"),
+                memory["temperature_limit"],
+                memory["shutdown"],
+            )
+        return self._last
 
     def _present(self) -> int:
         counts = math.floor(self.reading.position / self._count + 0.5)
@@ -73,9 +126,9 @@ class AxServo(Servo):
 
     def report(self, reason: Reason | None) -> int:
         """See `Servo.report`: what was refused, and what is wrong with the servo now."""
-        bits = _ERRORS[reason] | self._conditions()
+        bits = int(_ERRORS[reason]) | self._conditions()
         self._protect(bits)
-        return int(bits)
+        return bits
 
     def factory_reset(self, option: int | None, broadcast: bool) -> None:
         """See `Servo.factory_reset`: everything, the number and the baud rate too."""
@@ -104,10 +157,10 @@ class AxServo(Servo):
         locked = memory["lock"] and (write.register.address < self.model.ram_start or name == "lock")
         if locked and not (name == "lock" and count):
             raise RefusedError(Reason.RANGE)
-        if name == "moving_speed" and count > 1023 and not self._wheel:
+        if name == "moving_speed" and count > 1023 and not self._set.wheel:
             raise RefusedError(Reason.RANGE)
         inside = memory["cw_angle_limit"] <= count <= memory["ccw_angle_limit"]
-        if name == "goal_position" and not self._wheel and not inside:
+        if name == "goal_position" and not self._set.wheel and not inside:
             raise RefusedError(Reason.LIMIT)
 
     def _written(self, name: str, before: int) -> None:
@@ -121,46 +174,38 @@ class AxServo(Servo):
     # Control
 
     def _control(self) -> Demand:
-        memory, position = self.memory, self.reading.position
-        if not self.torque:
+        own, position = self._set, self.reading.position
+        if not own.torque:
             self._reference = profile.Reference(position)
             return IDLE
-        speed = memory["moving_speed"]
-        if self._wheel:
-            duty = (speed & 0x3FF) / 1023 * (-1 if speed & _BACKWARDS else 1)
-            return Demand(min(max(duty, -self._limit), self._limit), math.inf, None)
-        limits = profile.Limits(memory.value("moving_speed") or math.inf, math.inf)
-        goal = memory["goal_position"] * self._count
-        self._reference = profile.advance(self._reference, goal, limits, TICK)
+        if own.wheel:
+            duty = (own.speed & 0x3FF) / 1023 * (-1 if own.speed & _BACKWARDS else 1)
+            return Demand(min(max(duty, -own.limit), own.limit), math.inf, None)
+        self._reference = profile.advance(self._reference, own.goal, own.motion, TICK)
         error = (self._reference.position - position) / self._count
-        side = "ccw" if error > 0.0 else "cw"
-        duty = compliance_drive(
-            error,
-            memory[f"{side}_compliance_margin"],
-            rounded_slope(memory[f"{side}_compliance_slope"]),
-            memory.value("punch"),
-            self._limit,
-        )
+        margin, slope = own.ccw if error > 0.0 else own.cw
+        duty = compliance_drive(error, margin, slope, own.punch, own.limit)
         return Demand(duty, math.inf, self._reference.position)
 
     # Protection
 
-    def _conditions(self) -> Error1:
-        memory, reading = self.memory, self.reading
-        bits = Error1.OVERLOAD if self._overload else Error1(0)
-        if not memory.value("min_voltage_limit") <= reading.voltage <= memory.value("max_voltage_limit"):
-            bits |= Error1.VOLTAGE
-        if reading.temperature > memory["temperature_limit"]:
-            bits |= Error1.OVERHEAT
+    def _conditions(self) -> int:
+        own, reading = self._set, self.reading
+        bits = _OVERLOAD if self._overload else 0
+        if not own.lowest <= reading.voltage <= own.highest:
+            bits |= _VOLTAGE
+        if reading.temperature > own.hottest:
+            bits |= _OVERHEAT
         return bits
 
     def _watch(self) -> None:
-        if self._overloaded(0.0 if self._wheel else self._limit, _STILL):
+        own = self._set
+        if self._overloaded(0.0 if own.wheel else own.limit, _STILL):
             self._overload = True
         self._protect(self._conditions())
 
     def _protect(self, bits: int) -> None:
-        if bits & self.memory["shutdown"]:
+        if bits & self._set.shutdown:
             if self.torque:
                 self._note("torque_limit", 0, by="servo")
             self.memory["torque_limit"] = 0
@@ -176,4 +221,4 @@ class AxServo(Servo):
         memory.store("present_voltage", reading.voltage)
         memory["present_temperature"] = round(reading.temperature)
         goal = memory["goal_position"] * self._count
-        memory["moving"] = int(self.torque and not self._wheel and self._reference.position != goal)
+        memory["moving"] = int(self.torque and not self._set.wheel and self._reference.position != goal)

@@ -15,6 +15,7 @@ from pliant.envs.emulators.dynamixel.memory import RefusedError
 from pliant.envs.emulators.dynamixel.orders import GROUP, GROUP_WRITES, Order, group_orders
 from pliant.envs.emulators.dynamixel.packets import (
     Damaged,
+    Instruction,
     InstructionPacket,
     PacketParser,
     ProtocolVersion,
@@ -155,6 +156,8 @@ class Bus:
             self.packets += 1
             for servo in listening:
                 servo.heard()
+            if packet.instruction == Instruction.WRITE:
+                self._overtake(packet.id)
             group_write = packet.instruction in GROUP_WRITES & GROUP[protocol]
             if group_write and packet.id == BROADCAST:
                 self._group_write(group_orders(protocol, packet) or [], listening)
@@ -184,14 +187,25 @@ class Bus:
             cycles = int(self.now / self.settings.cycle + 1e-6) + 1
             self.advance(cycles * self.settings.cycle)
 
+    def _overtake(self, number: int) -> None:
+        """Let a servo act on what it was told before it is told more: on the wire nothing overtakes."""
+        mine = [pending for pending in self._pending if pending.servo.id == number]
+        self._pending = deque(pending for pending in self._pending if pending.servo.id != number)
+        for _, servo, order in mine:
+            self._write(servo, order)
+
     def _act(self) -> None:
         """Let the servos act on the group writes whose time has come; what they refuse nobody hears of."""
         while self._pending and self._pending[0].due <= self.now:
             _, servo, order = self._pending.popleft()
-            try:
-                servo.write(order.address, order.data)
-            except RefusedError as refused:
-                servo.report(refused.reason)
+            self._write(servo, order)
+
+    @staticmethod
+    def _write(servo: Servo, order: Order) -> None:
+        try:
+            servo.write(order.address, order.data)
+        except RefusedError as refused:
+            servo.report(refused.reason)
 
     def _tick(self) -> None:
         self._ticks += 1

@@ -168,6 +168,8 @@ class Memory:
         self._at |= {register.address: register for register in further}
         self._registers = {**model.registers, **{register.name: register for register in further}}
         self._counts = dict.fromkeys(self._registers, 0)
+        self.changes = 0
+        """How often a register has changed."""
         self._ranges |= {r.name: (model.ram_start, len(self._bytes) - 1) for r in self._indirect.values()}
         self.restore(eeprom=True)
         for name, count in values.items():
@@ -187,7 +189,9 @@ class Memory:
         """Store a count, or the nearest that the register can hold."""
         register = self._registers[name]
         low, high = register.limits
-        self._counts[name] = count = min(max(count, low), high)
+        count = min(max(count, low), high)
+        self.changes += count != self._counts[name]
+        self._counts[name] = count
         self._bytes[register.address : register.address + register.size] = register.encode(count)
 
     def value(self, name: str) -> float:

@@ -6,14 +6,16 @@ from the model that a controller was learned on.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from pliant.actuators.layout import DRIVE_AT
 from pliant.envs.emulators.dynamixel.plant import TICK, Demand, Reading
 from pliant.envs.emulators.dynamixel.plants import FREE, ROOM_TEMPERATURE
+from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.robot import Array, Robot
 
@@ -42,24 +44,30 @@ class RobotPlant:
     """See `Plant`. The robot moves on by whole periods of its own; between them its readings stand still.
 
     A servo without torque, or in a mode that holds no position, follows its own motor: it asks for the angle
-    at which it is.
+    at which it is. A simulated servo that can switch itself off is off then, and turns freely.
 
     Args:
         robot: the robot; connected here, closed by `close`.
         servos: its servos by number.
-        supply: voltage of the supply, V: only reported.
+        supply: voltage of the supply, V.
+        powering: whether the robot's own servos have that supply from the beginning; otherwise it is what they
+            report until it is changed.
     """
 
-    def __init__(self, robot: Robot, servos: Mapping[int, RobotServo], supply: float = 12.0) -> None:
+    def __init__(
+        self, robot: Robot, servos: Mapping[int, RobotServo], supply: float = 12.0, *, powering: bool = False
+    ) -> None:
         self.robot = robot
         self._servos = dict(servos)
         self._check()
         self._demands = dict.fromkeys(self._servos, FREE)
         self._temperatures = dict.fromkeys(self._servos, ROOM_TEMPERATURE)
-        self.set_supply(supply)
+        self._supply = check_bounds("supply", supply, 0.0, 60.0, "V")
         self._left = 0.0
         self._map()
         robot.connect()
+        if powering:
+            self.set_supply(supply)
         self._measure()
 
     def drive(self, servo: int, demand: Demand) -> None:
@@ -71,7 +79,12 @@ class RobotPlant:
         self._left += dt
         while self._left > self.robot.info.period - TICK / 2:
             self._left -= self.robot.info.period
-            self.robot.send(self._command())
+            command = self._command()
+            if self._off:
+                assert isinstance(self.robot, SimulatedRobot)
+                for place, number in self._off.items():
+                    self.robot.data.act[place] = self._demands[number].position is None
+            self.robot.send(command)
             self._measure()
 
     def read(self, servo: int) -> Reading:
@@ -80,8 +93,15 @@ class RobotPlant:
         return Reading(position, velocity, current, self._supply, self._temperatures[servo])
 
     def set_supply(self, voltage: float) -> None:
-        """See `Plant.set_supply`."""
+        """See `Plant.set_supply`. Simulated servos that know their supply get it too, at least 0.1 V."""
         self._supply = check_bounds("supply", voltage, 0.0, 60.0, "V")
+        if isinstance(self.robot, SimulatedRobot):
+            for joint in self.robot.compiled.joints:
+                for actuator, drive in zip(joint.actuators, joint.description.drives, strict=False):
+                    names = [parameter.name for parameter in drive.kind.parameters]
+                    if "voltage" in names:
+                        at = DRIVE_AT + names.index("voltage")
+                        self.robot.model.actuator_user[actuator, at] = max(voltage, 0.1)
 
     def set_temperature(self, servo: int, temperature: float) -> None:
         """See `Plant.set_temperature`."""
@@ -118,6 +138,8 @@ class RobotPlant:
                 self._to_reading[at, sources.index(name)] = share
         self._zero = np.array([servo.zero for servo in servos])
         self._constant = np.array([servo.torque_constant for servo in servos])
+        self._off = dict(_switches(self.robot, self._servos)) if isinstance(self.robot, SimulatedRobot) else {}
+        """Where the simulation holds whether a servo has switched itself off, and the servo's number."""
         driven = {name for servo in servos for name in servo.command}
         self._rest = np.array([0.0 if c.name in driven else c.rest for c in info.command])
 
@@ -148,3 +170,12 @@ class _Seen(NamedTuple):
     position: float
     velocity: float
     current: float
+
+
+def _switches(robot: SimulatedRobot, servos: Mapping[int, RobotServo]) -> Iterator[tuple[int, int]]:
+    """Where in `act` each servo that can switch itself off holds whether it has, and its number."""
+    for joint in robot.compiled.joints:
+        state = joint.description.drives[0].kind.state if joint.description.servo is not None else ()
+        for number, servo in servos.items():
+            if "shut_down" in state and joint.name in servo.reading:
+                yield int(robot.model.actuator_actadr[joint.actuators[0]]) + state.index("shut_down"), number

@@ -82,6 +82,7 @@ class NamedController(Controller):
         if self.trajectory is not None:
             self.duration = float(self.trajectory.duration)
         self.retraces, self.at_once = controller.retraces, controller.at_once
+        self.stopping = controller.stopping
         self.ends = type(controller).ended is not Controller.ended
         """Whether it may say that it has ended."""
         if isinstance(controller, RemoteController):
@@ -108,6 +109,11 @@ class NamedController(Controller):
     def _adjust(self, name: str, value: float | bool) -> None:
         with _explained(self.name, f"failed to adjust {name}"):
             self.controller.adjust(name, value)
+
+    def come_to_stand(self) -> None:
+        """As the controller's."""
+        with _explained(self.name, "failed in come_to_stand"):
+            self.controller.come_to_stand()
 
     def check(self, info: RobotInfo) -> None:
         """As the controller's."""
@@ -255,7 +261,7 @@ class ControllerRun:
     Args:
         robot: the robot behind its safety layer.
         controller: for it.
-        duration: s; None: until the controller has ended.
+        duration: s, after which the controller comes to a stand; None: until it has ended.
         settle: standing at the start before it begins, s, where the controller does not begin at once.
         joints: of the robot's model, which tell the torques that it cannot measure.
     """
@@ -270,7 +276,10 @@ class ControllerRun:
     ) -> None:
         self.robot, self.duration = robot, duration
         self.settle = 0.0 if controller.at_once else settle
-        self.periods = None if duration is None else round(duration / robot.info.period)
+        self._enough = None if duration is None else round(duration / robot.info.period)
+        """Periods after which it is to come to a stand."""
+        stopping = 0.0 if duration == 0.0 else controller.stopping
+        self.periods = None if duration is None else round((duration + stopping) / robot.info.period)
         self.name = controller.name
         self.expected = controller.duration if duration is None else duration
         """How long it is expected to take, s, if that is known."""
@@ -292,7 +301,10 @@ class ControllerRun:
         begin = None
         if self._controller.retraces:
             self.robot.trail = Trail()
-        for period in periods(self._seen, self._controller, math.inf if self.duration is None else self.duration):
+        whole = math.inf if self.periods is None else self.periods * self.robot.info.period
+        for period in periods(self._seen, self._controller, whole):
+            if len(self.trace.sent) + 1 == self._enough != self.periods:
+                self._controller.come_to_stand()
             begin = period.state.time if begin is None else begin
             if self.robot.trail is not None and (clearance := self._controller.clearance) is not None:
                 self.robot.trail.shift(clearance)

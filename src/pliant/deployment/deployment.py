@@ -35,7 +35,8 @@ class Deployment(ABC):
             robot: the machine behind its safety layer.
             facts: what is deployed, for the recording.
         """
-        self.robot, self.facts = robot, facts
+        known = {"estimated": ", ".join(sorted(robot.estimated))} if robot.estimated else {}
+        self.robot, self.facts = robot, {**facts, **known}
         self.info = robot.info
         """What is recorded."""
         self.reason = "completed"
@@ -58,6 +59,7 @@ class Deployment(ABC):
         """Connect, play, walk back to rest and release, noting in `reason` how far it came."""
         # What is played is recorded as it is played; this is what lies between.
         self.robot.observer = recorder.walk
+        self.robot.listener = lambda notice: recorder.event("warning", notice)
         try:
             with self.robot:
                 self.play(recorder, console)

@@ -6,6 +6,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from pliant.conf.build import build
+from pliant.controllers.servo_sensing import ServoTorqueSensing
 from pliant.deployment.force_torque import with_force_torque
 from pliant.deployment.ur_machine import emulated, real_ur
 from pliant.envs.description import RobotDescription, described
@@ -13,6 +14,7 @@ from pliant.envs.emulated_robot import EmulatedRobot
 from pliant.errors import ConfigurationError, unknown_name
 from pliant.hardware.dynamixel.config import DynamixelConfig, DynamixelJoint, ServoMount
 from pliant.hardware.dynamixel.robot import DynamixelRobot
+from pliant.hardware.dynamixel.watching import ServoLimits
 from pliant.hardware.robot import Robot, RobotInfo
 
 Maker = Callable[[RobotDescription, DictConfig], Robot]
@@ -60,22 +62,31 @@ def _maker(description: RobotDescription, kind: str) -> Maker:
 
 
 def _dynamixel(description: RobotDescription, config: DictConfig) -> Robot:
-    return DynamixelRobot(dynamixel_config(description, str(config.port)))
+    servos = dynamixel_config(description, str(config.port))
+    return _sensing(DynamixelRobot(servos), servos)
 
 
 def _emulated_dynamixel(description: RobotDescription, config: DictConfig) -> Robot:
     hardware = config.hardware
     gap = build(hardware.gap, "hardware.gap") if hardware.get("gap") else None
     step = float(description.model.spec.option.timestep)
-    behind = description.simulated(step, randomisation=gap, transaction=0.0)  # the bus itself takes its time
-    return EmulatedRobot(
-        dynamixel_config(description, str(config.port)),
+    behind = description.lying.simulated(step, randomisation=gap, transaction=0.0)  # the bus takes its own time
+    servos = dynamixel_config(description, str(config.port))
+    robot = EmulatedRobot(
+        servos,
         behind,
         lock_step=bool(hardware.lock_step),
         latency=float(hardware.latency),
         goal_delay=float(hardware.goal_delay),
         supply=None if hardware.supply is None else float(hardware.supply),
     )
+    return _sensing(robot, servos)
+
+
+def _sensing(robot: Robot, config: DynamixelConfig) -> Robot:
+    """A machine of servos, with the torques that those can be told of that measure none."""
+    sensing = ServoTorqueSensing(robot, config)
+    return sensing if sensing.estimated else robot
 
 
 _KINDS = ("simulated", "emulated", "real")
@@ -123,6 +134,8 @@ def dynamixel_config(description: RobotDescription, port: str) -> DynamixelConfi
     ]
     settings = {key: value for key, value in machine.items() if key not in _DYNAMIXEL}
     try:
+        if isinstance(settings.get("limits"), Mapping):
+            settings["limits"] = ServoLimits(**settings["limits"])
         return DynamixelConfig(
             joints=joints,
             port=port,

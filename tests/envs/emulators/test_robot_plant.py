@@ -1,15 +1,19 @@
 """A robot behind the bus: servo angles become its commands, its motors' angles the servos' positions."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from pliant.envs import describe
 from pliant.envs.emulators.dynamixel.bus import Bus, BusSettings
 from pliant.envs.emulators.dynamixel.packets import Instruction, InstructionPacket, encode_instruction
 from pliant.envs.emulators.dynamixel.plant import Demand
+from pliant.envs.emulators.dynamixel.plants import FREE
 from pliant.envs.emulators.dynamixel.robot_plant import RobotPlant, RobotServo
 from pliant.envs.emulators.dynamixel.servo import ServoSettings
+from pliant.envs.models.hexapod import hexapod
 from pliant.errors import ConfigurationError, RobotError, UnknownNameError
 from pliant.hardware.robot import Channel, Robot, RobotInfo, State, check_command
 
@@ -158,3 +162,27 @@ def test_close_stops_and_closes_the_robot():
     plant.close()
     assert not plant.robot.connected
     assert plant.robot.stopped
+
+
+def test_simulated_servos_have_the_supply_and_turn_freely_without_torque():
+    """An AX-12A turns as fast as its supply lets it; without torque its motor does not brake it."""
+    description = describe("hexapod")
+    model = hexapod(gravity=False, settle=0.0)
+    speeds = {}
+    for supply in (12.0, 9.0):
+        plant = RobotPlant(
+            replace(description, model=model).simulated(0.001),
+            {1: RobotServo({"front_left_coxa/position": 1.0}, {"front_left_coxa": 1.0})},
+            supply,
+            powering=True,
+        )
+        number, zero = 1, plant.read(1).position
+        plant.drive(number, Demand(1.0, math.inf, zero + 1.2))
+        plant.advance(0.1)
+        speeds[supply] = plant.read(number).velocity
+    assert speeds[9.0] / speeds[12.0] == pytest.approx(9.0 / 12.0, abs=0.05)
+    plant.drive(number, FREE)
+    before = plant.read(number).velocity
+    plant.advance(0.02)
+    assert plant.read(number).velocity > 0.9 * before
+    plant.close()

@@ -1,19 +1,11 @@
-"""A bench in virtual time: the real driver, the vendor's packets and emulated servos in one thread.
-
-Time passes only with the bytes on the wire, with waiting and with `sleep`, so nothing here depends on how busy the
-computer is, and the same run is the same to the byte. What is taken out is the pseudo-terminal.
-"""
+"""Benches in virtual time of machines of two motors."""
 
 import atexit
 import math
-from collections.abc import Callable
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from pliant.hardware.dynamixel import bus as bus_module
-from pliant.hardware.dynamixel import wire as wire_module
 from pliant.hardware.dynamixel.config import DynamixelConfig, DynamixelJoint, ServoMount
 from pliant.hardware.dynamixel.robot import DynamixelRobot
 from pliant.hardware.dynamixel.tables import servo_model
@@ -21,7 +13,8 @@ from pliant.hardware.safety import SafeRobot
 
 pytest.importorskip("dynamixel_sdk")
 emulated = pytest.importorskip("pliant.envs.emulators.dynamixel.bus")
-from pliant.envs.emulators.dynamixel.faults import Faults, Wire  # noqa: E402
+from tests.hardware.dynamixel.virtual_bus import Killed, VirtualBus  # noqa: E402
+
 from pliant.envs.emulators.dynamixel.plants import ShaftPlant, bare_shaft  # noqa: E402
 from pliant.envs.emulators.dynamixel.servo import ServoSettings  # noqa: E402
 
@@ -29,10 +22,6 @@ PERIOD = 0.02
 XM, XL, AX = "XM430-W350", "XL430-W250", "AX-12A"
 KINDS = ("position", "extended", "current_position", "compliant", "current", "pwm", "xl430", "ax12a")
 """Machines of two motors: every mode that the driver knows, both protocols, with and without a current sensor."""
-
-
-class Killed(BaseException):
-    """What ends a program at once: nothing that it does afterwards reaches the bus."""
 
 
 def joints_of(kind):
@@ -50,7 +39,7 @@ def joints_of(kind):
     ]
 
 
-class Bench:
+class Bench(VirtualBus):
     """Two emulated servos on a wire, and the driver of a machine on them.
 
     Args:
@@ -67,19 +56,12 @@ class Bench:
         models = {mount.servo: mount.model for mount in self.config.mounts()}
         self.plant = ShaftPlant({servo: bare_shaft(model) for servo, model in models.items()})
         servos = tuple(ServoSettings(i, m, registers={"return_delay_time": 0}) for i, m in models.items())
-        self.bus = emulated.Bus(emulated.BusSettings(servos, lock_step=True), self.plant)
+        super().__init__(emulated.Bus(emulated.BusSettings(servos, lock_step=True), self.plant))
         self.model = servo_model(models[1])
         self.guards: list[SafeRobot] = []
         """Safety layers before this machine."""
-        self.dead = self.unplugged = False
-        self.sending: Callable[[bytes], None] = lambda packet: None
-        """Called with every packet before it is on the wire; may raise, or set `swallow`."""
-        self.swallow = False
-        """Whether the packet in hand is lost."""
         self.fastest = 0.0
         """Largest speed of any shaft since it was last set to 0, rad/s."""
-        self._due: list[tuple[float, bytes]] = []
-        self._baud = 1_000_000
         advance, plant = self.plant.advance, self.plant
 
         def watched(dt):
@@ -90,70 +72,7 @@ class Bench:
         self.plant.advance = watched
         self.robot = DynamixelRobot(self.config, self)
 
-    # Time
-
-    def now(self):
-        return self.bus.now
-
-    monotonic = now
-
-    def sleep(self, seconds):
-        self.bus.advance(self.bus.now + seconds)
-
-    def sleep_until(self, time):
-        if time > self.bus.now:
-            self.bus.advance(time)
-
-    # The port, as the wire sees it
-
-    def opened(self, path, baud):
-        if self.unplugged:
-            raise OSError("no such device")
-        self._baud = baud
-        port = SimpleNamespace(
-            path=path, baud_rate=baud, read=self._read, close=lambda: None, sdk=SimpleNamespace(is_using=False)
-        )
-        port.sdk.clearPort = lambda: None
-        port.sdk.writePort = self._write
-        return port
-
-    def _write(self, packet):
-        if self.unplugged:
-            raise OSError(5, "Input/output error")
-        if not self.dead:
-            self.swallow = False
-            self.sending(bytes(packet))
-            if not (self.swallow or self.dead):
-                for delivery in self.bus.receive(bytes(packet), self._baud):
-                    self._due.append((delivery.at + delivery.lateness, delivery.data))
-        return len(packet)
-
-    def _read(self, timeout):
-        if self.unplugged:
-            raise OSError(5, "Input/output error")
-        end = self.bus.now + max(timeout, 0.0)
-        while True:
-            here = [data for at, data in self._due if at <= self.bus.now]
-            if here:
-                self._due = [(at, data) for at, data in self._due if at > self.bus.now]
-                if b"".join(here):
-                    return b"".join(here)
-            coming = [at for at, _ in self._due if at <= end]
-            if not coming:
-                self.bus.advance(end)
-                return b""
-            self.bus.advance(min(coming))
-
     # What is done to the machine and seen of it
-
-    def kill(self):
-        """End the program at once."""
-        self.dead = True
-        raise Killed
-
-    def faults(self, direction="to_computer", **settings):
-        wire = Wire(Faults(**settings))
-        setattr(self.bus, direction, wire)
 
     def servo(self, number):
         return self.bus.axis(number)[1]
@@ -206,9 +125,7 @@ def bench(monkeypatch):
     def make(kind="position", **others):
         made = Bench(kind, **others)
         benches.append(made)
-        monkeypatch.setattr(wire_module, "SerialPort", made.opened)
-        monkeypatch.setattr(wire_module, "time", made)
-        monkeypatch.setattr(bus_module, "time", made)
+        made.plug(monkeypatch)
         return made
 
     yield make
