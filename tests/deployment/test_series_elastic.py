@@ -90,6 +90,7 @@ def test_the_servo_moves_and_the_spring_yields_under_the_links_weight(folder):
             for k in range(200):
                 target = 0.5 * min(k / 100, 1.0)
                 sent = driver.send([target, 0.0])
+                driver.read()  # waits until the bus has come so far
             state, sensed = driver.read(), SpringSensing(driver, springs).read()
     finally:
         driver.power_off()
