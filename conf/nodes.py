@@ -101,3 +101,14 @@ def check_plain(value: Any, where: str) -> None:
             )
     elif value is not None and not isinstance(value, bool | int | float):
         raise FileFormatError(f"{where} is a {type(value).__name__}; plain data is needed.")
+
+
+def literal(value: Any, where: str) -> str:
+    """Return a value as the command line has it; `FileFormatError`, which names `where` it is from, for others."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str) and "${" not in value:
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    raise FileFormatError(f"{where} is {value!r}; a number or a text is needed.")

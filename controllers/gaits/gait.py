@@ -195,6 +195,11 @@ class Gait(Controller):
         self._walking = bool(value)
 
     @property
+    def full_strides_after(self) -> float:
+        """When, after `reset`, it has stood up and its strides are full, s; if it is never told to stand."""
+        return self._settling + self.ramp
+
+    @property
     def held_back(self) -> float:
         """How far the limits hold any joint's target back, rad; 0 as long as the gait is slow enough for them."""
         return float(np.abs(self._target - self._motion.value).max())

@@ -73,7 +73,7 @@ def _run_together(runs: Sequence[OpenLoop], robot: CompiledRobot) -> Trace:
         raise ConfigurationError(
             f"the models of a rollout must be variants of the robot's own, with the same parts ({error})."
         ) from error
-    good = _steps_before_divergence(np.diff(physics[..., 0], axis=1, prepend=starts[:, :1]))
+    good = steps_before_divergence(np.diff(physics[..., 0], axis=1, prepend=starts[:, :1]))
     rows = _at_period_ends(physics, starts, substeps)
     lost = np.arange(rows.shape[1]) * substeps > good[:, None]
     rows = np.where(lost[..., None], starts[:, None], rows)
@@ -101,7 +101,7 @@ def _refresh(model: mujoco.MjModel, data: mujoco.MjData, states: Array, sensorda
         numbers[current] = data.sensordata[current]
 
 
-def _steps_before_divergence(advance: Array) -> NDArray[np.intp]:
+def steps_before_divergence(advance: Array) -> NDArray[np.intp]:
     """How many steps of each run went well, from what the time advanced in each step, (runs, steps).
 
     After a divergence MuJoCo repeats the state, so that the time stands still; a model with automatic reset on
@@ -116,7 +116,7 @@ def _steps_before_divergence(advance: Array) -> NDArray[np.intp]:
 
 def _measured(robot: CompiledRobot, run: OpenLoop, rows: Array, sensordata: Array) -> Array:
     """What is read of a run, (periods + 1, size), from the recorded physics states."""
-    model, columns = run.model, _columns(run.model)
+    model, columns = run.model, physics_columns(run.model)
     qpos, qvel = rows[:, columns["qpos"]], rows[:, columns["qvel"]]
     signals = np.empty((len(rows), len(robot.joints), len(SIGNALS)))
     for j, joint in enumerate(robot.joints):
@@ -136,7 +136,7 @@ def _measured(robot: CompiledRobot, run: OpenLoop, rows: Array, sensordata: Arra
     return robot.readings.measure(signals.reshape(len(rows), -1), qpos, qvel, sensordata)
 
 
-def _columns(model: mujoco.MjModel) -> dict[str, slice]:
+def physics_columns(model: mujoco.MjModel) -> dict[str, slice]:
     """Where positions, velocities and activations are in a row of mjSTATE_FULLPHYSICS."""
     state = mujoco.mjtState
     parts = {"time": state.mjSTATE_TIME, "qpos": state.mjSTATE_QPOS, "qvel": state.mjSTATE_QVEL}

@@ -13,10 +13,11 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from pliant.conf.build import NAMED, check_module
-from pliant.conf.nodes import add_node, check_plain
+from pliant.conf.nodes import add_node, check_plain, literal
 from pliant.controllers.policies import made_for, period_of
 from pliant.envs.description import file_settings, is_file
 from pliant.errors import ConfigurationError, FileFormatError, MissingFileError
+from pliant.training.controller_file import controller_words, is_controller_file
 from pliant.training.evaluation import WITHOUT_FILE
 
 _HYDRA = Path(".hydra")
@@ -55,7 +56,7 @@ _OLD = {
 
 
 def settings(arguments: Sequence[str]) -> list[str]:
-    """Return a command line with a robot's file, and a controller of one's own, made choices of their groups.
+    """Return a command line with a robot's or controller's file, and a controller of one's own, made choices.
 
     Raises:
         ConfigurationError: an earlier spelling; the message says the new one.
@@ -72,6 +73,8 @@ def settings(arguments: Sequence[str]) -> list[str]:
         if key == "robot" and is_file(path):
             words[k] = f"robot={_name(path)}"
             words = add_node(words, "robot", _name(path), file_settings(path), path)
+        elif key == "controller" and is_controller_file(path):
+            return settings([*controller_words(path), *words[:k], *words[k + 1 :]])
         elif key == "controller" and NAMED.fullmatch(path):
             words[k] = f"controller={_name(path)}"
             words = add_node(words, "controller", _name(path), {"_target_": path.replace(":", ".")}, path)
@@ -109,20 +112,9 @@ def remember(arguments: Sequence[str], remembered: Mapping[str, Any], origin: st
         if isinstance(value, Mapping):
             words = add_node(words, key, _REMEMBERED, value, origin, default=key in _NODES)
         elif not any(_covers(_key(word), key) for word in words):
-            words.insert(0, f"{key}={_literal(value, f'{origin}: {key}')}")
+            words.insert(0, f"{key}={literal(value, f'{origin}: {key}')}")
     chosen = [word for word in words if word.partition("=")[2] == _REMEMBERED]
     return [*chosen, *(word for word in words if word not in chosen)]
-
-
-def _literal(value: Any, where: str) -> str:
-    """A value as the command line has it."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, str) and "${" not in value:
-        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    raise FileFormatError(f"{where} is {value!r}; a number or a text is needed.")
 
 
 def of_run(folder: Path) -> tuple[dict[str, Any], list[str]]:
