@@ -147,8 +147,8 @@ def periods(duration: float, period: float) -> float:
 ENDS: Final[dict[str, TermFunction]] = {
     term.name: term
     for term in (
-        reached, arrived, posed, followed, stayed_near, stayed_aligned, followed_on_average, at_least, stayed_within,
-        fallen, beyond, out_of_range, time_up, goal_ended,
+        reached, arrived, posed, followed, stayed_near, stayed_aligned, followed_on_average,
+        at_least, stayed_within, fallen, beyond, out_of_range, time_up, goal_ended,
     )
 }  # fmt: skip
 """By name."""

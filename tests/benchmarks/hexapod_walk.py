@@ -2,12 +2,13 @@
 
     python tests/benchmarks/hexapod_walk.py runs/train/DATE [--seeds 100] [--gait '{name: foot, stride: 0.14, …}']
 
-The robot has the reference servos and stands in its walking pose. Each seed is one trial of 10 s on a robot of its
-own (`randomisation=walking`), the same ones for all walkers; once more on the robot as built. Torque is the motors',
-looked at every millisecond, from 2 s on, as is everything else.
+The robot has the reference servos and stands in its walking pose. Each seed is one trial of 10 s on a robot of
+its own (`randomisation=walking`), the same ones for all walkers; once more on the robot as built. Torque is the
+motors', looked at every millisecond, from 2 s on, as is everything else.
 """
 
 import argparse
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,7 +153,7 @@ def main() -> None:
             f"sound {many.sound.sum()}, within {many.within.sum()} of {options.seeds}"
         )
     names = list(speeds)
-    for one, other in zip(names, names[1:], strict=False):
+    for one, other in itertools.pairwise(names):
         print(f"{other} - {one}: {interval(speeds[other] - speeds[one])} m/s")
 
 
