@@ -291,7 +291,7 @@ class Gait(Controller):
 
     def _cadence(self, velocities: Array, duty: float, stride: float) -> float:
         """Steps a second at which no foot's way on the ground is longer than the stride, Hz."""
-        fastest = compiled(_longest)(velocities)
+        fastest: float = compiled(_longest)(velocities)
         return min(max(self.frequency, fastest * duty / stride), FASTEST)
 
     def _fastest(self) -> float:

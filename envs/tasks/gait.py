@@ -96,14 +96,14 @@ class GaitAction(Action):
         reach = self._reach(info)
         corrected = np.flatnonzero(reach)
         channels = [
-            Channel(f"gait/{name}", _PARAMETERS[name], low, high, rest)
-            for name, (low, high), rest in zip(names, ranges.tolist(), present, strict=True)
+            Channel(f"gait/{name}", _PARAMETERS[name], least, most, rest)
+            for name, (least, most), rest in zip(names, ranges.tolist(), present, strict=True)
         ]
         for i in corrected.tolist():
-            column, most = info.command[i], float(reach[i])
-            channels.append(Channel(f"{column.name}_residual", column.unit, -most, most, 0.0))
+            column, bound = info.command[i], float(reach[i])
+            channels.append(Channel(f"{column.name}_residual", column.unit, -bound, bound, 0.0))
         middle, half = ranges.mean(axis=1), np.diff(ranges)[:, 0] / 2.0
-        count, low, high, most = len(names), info.low, info.high, reach[corrected]
+        count, low, high, largest = len(names), info.low, info.high, reach[corrected]
         kept = math.exp(-info.period / self.smoothing) if self.smoothing else 0.0
 
         def act(controller: Controller, action: Array, state: State, t: float, command: Array) -> None:
@@ -111,7 +111,7 @@ class GaitAction(Action):
             for name, value in zip(names, (middle + half * action[:count]).tolist(), strict=True):
                 setattr(controller.gait, name, value)
             controller.correction *= kept
-            controller.correction[corrected] += (1.0 - kept) * most * action[count:]
+            controller.correction[corrected] += (1.0 - kept) * largest * action[count:]
             command[:] = controller.update(state, t)
             np.clip(command, low, high, out=command)
 
