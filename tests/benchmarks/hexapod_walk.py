@@ -1,17 +1,22 @@
-"""A policy of `task=walk_gait` against plain gaits: speed, torque, cost of transport on robots that differ.
+"""A policy of `task=walk_gait` against plain gaits, and how many steps a second its environments make.
 
     python tests/benchmarks/hexapod_walk.py runs/train/DATE [--seeds 100] [--gait '{name: foot, stride: 0.14, …}']
+    python tests/benchmarks/hexapod_walk.py --environments 64 [--set physics_threads=1]
 
 The robot has the reference servos and stands in its walking pose. Each seed is one trial of 10 s on a robot of
 its own (`randomisation=walking`), the same ones for all walkers; once more on the robot as built. Torque is the
 motors', looked at every millisecond, from 2 s on, as is everything else.
+
+The environments, walking, take turns with `Batch.step` alone, from the same states with the same controls.
 """
 
 import argparse
 import itertools
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
+from mujoco.batch import Batch
 from omegaconf import DictConfig, OmegaConf
 
 from pliant.controllers.policies import load_policy
@@ -111,6 +116,34 @@ def walk(config: DictConfig, policy: Policy | None, seeds: int, randomised: bool
     return Walks(speed, side, watch.peak, power / (mass * 9.81 * speed), sound)
 
 
+def share(n: int, config: DictConfig, repeats: int = 9, periods: int = 20) -> str:
+    """Steps a second of n environments, and which share of their time the physics alone takes."""
+    env = vector_environments(config, n).env
+    env.reset(seed=0)
+    random, rest = np.random.default_rng(0), env.task._action.rest
+    for _ in range(130):
+        env.step(np.tile(rest, (n, 1)))
+    bare = Batch(env.robots.compiled.bare, n, int(config.physics_threads))
+    turns = []
+    for _ in range(repeats):
+        actions = np.clip(rest + 0.1 * random.normal(size=(periods, n, len(rest))), -1.0, 1.0)
+        start, controls, took, alone = env.robots._batch.state.copy(), [], 0.0, 0.0
+        for action in actions:
+            begun = time.perf_counter()
+            env.step(action)
+            took += time.perf_counter() - begun
+            controls.append(env.robots._control.copy())
+        bare.state[:] = start
+        for control in controls:
+            begun = time.perf_counter()
+            bare.ctrl = control
+            bare.step(nstep=env.robots.compiled.substeps)
+            alone += time.perf_counter() - begun
+        turns.append((took / (periods * n), alone / took))
+    step, part = np.median(turns, axis=0)
+    return f"{n} environments: {1 / step:.0f} steps/s, of which physics alone {part:.2f}"
+
+
 def interval(values: np.ndarray) -> str:
     """Mean with its 95 % bootstrap interval."""
     random = np.random.default_rng(0)
@@ -126,7 +159,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--gait", action="append", default=[])
     parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--environments", type=int)
     options = parser.parse_args()
+    if options.environments:
+        print(share(options.environments, settings(*options.set)))
+        return
     walkers: dict[str, tuple[DictConfig, Policy | None]] = {}
     for gait in options.gait:
         config = settings("randomisation=walking", *options.set)
