@@ -278,15 +278,18 @@ class Controlled:
     """The controllers of n episodes, each a copy, and what they are told."""
 
     def __init__(self, action: ActionOnRobot, info: RobotInfo, n: int) -> None:
-        self._info, self._act, self._tell = info, action.act, action.tell
+        self._info = info
         self._controllers = [copy.deepcopy(action.controller) for _ in range(n)]
         ends = np.cumsum([len(info.joints)] * len(PER_JOINT) + [len(info.motors)] * len(PER_MOTOR)).tolist()
         self._parts = [slice(a, b) for a, b in zip([0, *ends], [*ends, len(info.signals)], strict=True)]
 
-    def act(self, i: int, step: int, action: Array, signals: Array, command: Array, told: Array) -> None:
+    def act(
+        self, on: ActionOnRobot, i: int, step: int, action: Array, signals: Array, command: Array, told: Array
+    ) -> None:
         """Replace the command in force of episode i, (columns,), by the next one.
 
         Args:
+            on: what uses the controllers; not kept, so that episodes can be pickled.
             i: which.
             step: periods since it began; the controller is reset at 0.
             action: (actions,).
@@ -296,14 +299,14 @@ class Controlled:
         """
         controller, t = self._controllers[i], step * self._info.period
         assert controller is not None
-        assert self._act is not None
+        assert on.act is not None
         parts = [signals[part].copy() for part in self._parts]
         state = State._make((t, *parts[:-1], command.copy(), parts[-1]))
         if step == 0:
             controller.reset(state)
-        self._act(controller, action, state, t, command)
-        if self._tell is not None:
-            self._tell(controller, told)
+        on.act(controller, action, state, t, command)
+        if on.tell is not None:
+            on.tell(controller, told)
 
 
 def find_columns(commanded: Names | None, info: RobotInfo) -> list[int]:

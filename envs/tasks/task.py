@@ -248,7 +248,9 @@ class TaskOnRobot:
             for i in (episodes.everyone if index is None else index).tolist():
                 row = episodes.block[i]
                 taken, told = row[self._places["taken"]], row[self._places["told"]]
-                episodes.controlled.act(i, int(row[STEP]), taken, episodes.signals[i], episodes.command[i], told)
+                episodes.controlled.act(
+                    self._action, i, int(row[STEP]), taken, episodes.signals[i], episodes.command[i], told
+                )
         return finite
 
     def judge(self, episodes: Episodes, index: Index | None = None) -> bool:
