@@ -18,8 +18,8 @@ from pliant.envs.simulation.signals import offers
 from pliant.envs.tasks import TASKS, Kinematics, PlanarKinematics, Task, TrackPath
 from pliant.envs.tasks.reach_pose import planar_reach
 from pliant.envs.vector.env import PliantVectorEnv
-from pliant.errors import ConfigurationError, unknown_name
-from pliant.hardware.robot import Robot
+from pliant.errors import ConfigurationError, UnknownNameError, unknown_name
+from pliant.hardware.robot import Robot, RobotInfo
 
 ACTION_PERIOD = 0.02
 """Time from one action to the next where nothing else is said, s."""
@@ -98,6 +98,32 @@ def needed_signals(description: RobotDescription, task: Task) -> tuple[str, ...]
     reads = task.on(full.info, full.kinematics).reads
     sensors = {channel.name for channel in full.info.sensors}
     return tuple(name for name in reads if name in sensors)
+
+
+def measurable(task: Task, info: RobotInfo, kinematics: Kinematics | None = None) -> tuple[Task, tuple[str, ...]]:
+    """Return a task without what looks at signals that a robot lacks: rewards, ends and measures, and their names.
+
+    Observations stay: a policy cannot do without them.
+    """
+    lost: list[str] = []
+    measures = {n: t for n, t in task.measures.items() if _known(task.but(measures={n: t}), info, kinematics)}
+    whole = task.but(measures=measures)
+    rewards = {n: t for n, t in task.rewards.items() if _known(whole, info, kinematics, rewards={n: t})}
+    ends = {n: t for n, t in task.ends.items() if _known(whole, info, kinematics, ends={n: t})}
+    for kind, all_of_them, kept in (
+        ("measure", task.measures, measures), ("reward", task.rewards, rewards), ("end", task.ends, ends),
+    ):  # fmt: skip
+        lost += [f"{kind} {name!r}" for name in all_of_them if name not in kept]
+    return whole.but(rewards=rewards, ends=ends), tuple(lost)
+
+
+def _known(task: Task, info: RobotInfo, kinematics: Kinematics | None, **parts: Any) -> bool:
+    """Whether a robot has the signals of some parts of a task."""
+    try:
+        task.but(**{"observations": {}, "rewards": {}, "ends": {}, **parts}).on(info, kinematics)
+    except UnknownNameError:
+        return False
+    return True
 
 
 def compliant_joint_env(

@@ -3,11 +3,12 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array, positive
 from pliant.controllers.controller import Adjustable, Controller, check_names
 from pliant.controllers.gaits.legs import Legs
@@ -247,39 +248,27 @@ class Gait(Controller):
             return self._command(self._motion.value)
         self._clock, dt = t, min(dt, _LONGEST)
         self._time += dt
-        _follow(self._now, self._rate, self._wanted, 5.0 / self.ramp, dt)
+        compiled(_follow)(self._now, self._rate, self._wanted, 5.0 / self.ramp, dt)
         begin = self._time - self._settling
         aim = 1.0 if self._walking and begin > 0.0 else 0.0
         most = min(dt, max(begin, 0.0)) / self.ramp if aim else dt / self.ramp
         self._grown += min(max(aim - self._grown, -most), most)
-        target = self._angles(dt)
         left = 1.0 - smooth_rise(self._time / self._settling) if self._settling else 0.0
-        target += left * self._away
-        if left == 0.0 and self._away.any():
-            self._away[:] = 0.0
-        moving = Motion(target, (target - self._target) / dt)
+        target = self._angles(dt, left)
+        last, speed = self._motion, np.empty_like(target)
+        if compiled(_keeps)(target, self._target, *last, *self._limits, dt, speed):
+            self._motion = Motion(target, speed)
+        else:
+            moving = Motion(target, (target - self._target) / dt)
+            self._motion = compiled(limit_motion)(moving, last, self._limits, dt)
         self._target = target
-        self._motion = self._kept(moving, dt) or limit_motion(moving, self._motion, self._limits, dt)
         return self._command(self._motion.value)
-
-    def _kept(self, moving: Motion, dt: float) -> Motion | None:
-        """Return the target if it keeps all limits by far, as it does as a rule: `limit_motion`, but quick."""
-        speed, limits = (moving.value - self._motion.value) / dt, self._limits
-        change = limits.acceleration * dt
-        ahead = moving.value + speed * (np.abs(speed) / (2.0 * limits.acceleration) + dt)
-        kept = (
-            (np.abs(speed) <= limits.speed)
-            & (np.abs(speed - self._motion.speed) <= change)
-            & (np.abs(speed - moving.speed) <= change)
-            & (ahead >= limits.low)
-            & (ahead <= limits.high)
-        )
-        return Motion(moving.value, speed) if kept.all() else None
 
     def _start(self, pose: Array | None) -> None:
         """Begin at joint angles (18,), rad; None: in the middle of the strides."""
         self._now, self._rate = self._wanted.copy(), np.zeros_like(self._wanted)
         self._clock = self._time = self._grown = 0.0
+        self._away = np.zeros(len(self._columns))
         self._begin()
         stand = self._angles(0.0)
         start = stand if pose is None else pose
@@ -287,11 +276,14 @@ class Gait(Controller):
         self._settling = 1.875 * float(np.abs(self._away).max()) / self._walk_speed
         self._target, self._motion = start.copy(), Motion(start.copy(), np.zeros_like(start))
 
-    def _angles(self, dt: float) -> Array:
+    def _angles(self, dt: float, left: float = 0.0) -> Array:
+        """Let time pass and return the angles within their ranges plus what is left of the way, (18,), rad."""
         speed, turn_rate, height, stride, duty = self._now.tolist()
         command = GaitCommand(speed, turn_rate, height, stride)
         angles = self._advance(dt, command, duty, smooth_rise(self._grown))
-        return np.clip(angles, -self._ranges, self._ranges).ravel()
+        target = np.empty(angles.size)
+        compiled(_within)(angles, self._ranges, left, self._away, target)
+        return target
 
     def _command(self, angles: Array) -> Array:
         command = self._rest.copy()
@@ -304,7 +296,7 @@ class Gait(Controller):
 
     def _cadence(self, velocities: Array, duty: float, stride: float) -> float:
         """Steps a second at which no foot's way on the ground is longer than the stride, Hz."""
-        fastest = math.sqrt(float(np.einsum("ij,ij->i", velocities, velocities).max()))
+        fastest: float = compiled(_longest)(velocities)
         return min(max(self.frequency, fastest * duty / stride), FASTEST)
 
     def _fastest(self) -> float:
@@ -366,10 +358,52 @@ def smooth_rise(s: float) -> float:
     return s * s * s * (10.0 - 15.0 * s + 6.0 * s * s)
 
 
-def _follow(value: Array, rate: Array, wanted: Array, bandwidth: float, dt: float) -> None:
+def _follow(value: Any, rate: Any, wanted: Any, bandwidth: float, dt: float) -> None:
     """Go towards what is wanted, critically damped: the exact solution over dt."""
     decay = math.exp(-bandwidth * dt)
-    error = value - wanted
-    push = (rate + bandwidth * error) * dt
-    value[:] = wanted + (error + push) * decay
-    rate[:] = (rate - bandwidth * push) * decay
+    for k in range(value.size):
+        error = value[k] - wanted[k]
+        push = (rate[k] + bandwidth * error) * dt
+        value[k] = wanted[k] + (error + push) * decay
+        rate[k] = (rate[k] - bandwidth * push) * decay
+
+
+def _longest(vectors: Any) -> float:
+    most = 0.0
+    for i in range(vectors.shape[0]):
+        most = max(most, vectors[i, 0] * vectors[i, 0] + vectors[i, 1] * vectors[i, 1])
+    return math.sqrt(most)
+
+
+def _within(angles: Any, ranges: Any, left: float, away: Any, out: Any) -> None:
+    for i in range(angles.shape[0]):
+        for j in range(angles.shape[1]):
+            k = i * angles.shape[1] + j
+            out[k] = min(max(angles[i, j], -ranges[j]), ranges[j]) + left * away[k]
+
+
+def _keeps(
+    target: Any,
+    before: Any,
+    value: Any,
+    speed: Any,
+    low: Any,
+    high: Any,
+    fastest: Any,
+    acceleration: Any,
+    dt: float,
+    out: Any,
+) -> bool:
+    """Whether a target keeps all limits by far, as it does as a rule: `limit_motion` would not change it.
+
+    Its speed is written into `out`.
+    """
+    for k in range(target.size):
+        now, change = (target[k] - value[k]) / dt, acceleration[k] * dt
+        out[k] = now
+        ahead = target[k] + now * (abs(now) / (2.0 * acceleration[k]) + dt)
+        slow = abs(now) <= fastest[k] and abs(now - speed[k]) <= change
+        steady = abs(now - (target[k] - before[k]) / dt) <= change
+        if not (slow and steady and low[k] <= ahead <= high[k]):
+            return False
+    return True

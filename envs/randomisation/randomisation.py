@@ -30,10 +30,14 @@ class Randomisation:
     stiffness: Distribution | None = None
     """Factor of the stiffness of each hinge or slide with a spring of the model's own, as one that holds a thing
     of the surroundings."""
+    contact_friction: Distribution | None = None
+    """Factor of the sliding friction of all that the robot touches something with, one for all of it."""
     law: Mapping[str, Distribution] = field(default_factory=dict)
     """Factors of the springs, by the names of the law's parameters."""
     drive: Mapping[str, Distribution] = field(default_factory=dict)
     """Factors of the drives (motor, position loop, servo), by the names of their parameters."""
+    supply: Distribution | None = None
+    """Factor of the supply voltage of the servos, one for all of them."""
     command_delay: Distribution | None = None
     """s, rounded to whole time steps of the model."""
     sensor_delay: Distribution | None = None
@@ -54,8 +58,17 @@ class Randomisation:
             object.__setattr__(self, entry.name, dict(value))
             for name, distribution in value.items():
                 _check(f"{entry.name} {name}", distribution)
-        for what, lowest in (("mass", 1e-3), ("damping", 0.0), ("friction", 0.0), ("stiffness", 1e-6)):
+        for what, lowest in (
+            ("mass", 1e-3),
+            ("damping", 0.0),
+            ("friction", 0.0),
+            ("stiffness", 1e-6),
+            ("contact_friction", 1e-3),
+            ("supply", 1e-3),
+        ):
             self._check_support(what, lowest, 1e3)
+        if self.supply is not None and "voltage" in self.drive:
+            raise ConfigurationError("Randomisation: supply and drive voltage are the same; give one of them.")
         for what in ("command_delay", "sensor_delay"):
             self._check_support(what, 0.0, _LONGEST_DELAY, "s")
         for what, unit in (("position_noise", "rad"), ("velocity_noise", "rad/s"), ("torque_noise", "N·m")):

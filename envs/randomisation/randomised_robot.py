@@ -83,6 +83,8 @@ class RandomisedRobot:
         self._numbers = [
             *_masses(model, randomisation.mass),
             *_passive(model, randomisation),
+            *_contacts(model, randomisation.contact_friction),
+            *_supply(model, joints, randomisation.supply),
             *_drives(model, joints, randomisation),
         ]
         self._step, self._period, self._conditions = float(model.opt.timestep), period, conditions
@@ -194,6 +196,40 @@ def _passive(model: mujoco.MjModel, randomisation: Randomisation) -> Iterator[_N
                     yield _Number(f"{name}/{kind}", factor, base, ((field, (place,)),))
 
 
+def _contacts(model: mujoco.MjModel, factor: Distribution | None) -> Iterator[_Number]:
+    """One factor of the sliding friction of all that touches on bodies that move."""
+    if factor is None:
+        return
+    moving = model.body_weldid[model.geom_bodyid] != 0
+    touching = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    places = tuple(("geom_friction", (geom, 0)) for geom in np.flatnonzero(moving & touching).tolist())
+    if not places:
+        raise ConfigurationError("Randomisation contact_friction: nothing of the robot touches anything.")
+    yield _Number("contact_friction", factor, 1.0, (), places)
+
+
+def _supply(
+    model: mujoco.MjModel, joints: Sequence[JointOnModel], factor: Distribution | None
+) -> Iterator[_Number]:
+    """One factor of the voltage of all servos."""
+    if factor is None:
+        return
+    places = []
+    for joint in joints:
+        for drive in joint.description.drives[:1]:
+            for k, parameter in enumerate(drive.kind.parameters):
+                if parameter.name == "voltage":
+                    actuator, at = joint.actuators[0], DRIVE_AT + k
+                    base = float(model.actuator_user[actuator, at])
+                    _check_factor(f"supply of joint {joint.name!r}", factor, base, parameter)
+                    places.append(("actuator_user", (actuator, at)))
+    if not places:
+        raise ConfigurationError(
+            "Randomisation supply: no joint of the robot is driven by a servo with a voltage."
+        )
+    yield _Number("supply", factor, 1.0, (), tuple(places))
+
+
 def _drives(
     model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisation: Randomisation
 ) -> Iterator[_Number]:
@@ -281,7 +317,10 @@ def _quickest(joint: CompliantJoint, randomisation: Randomisation, step: float) 
         values = joint.law.parameters
         bounds = [joint.law.law("default", **{**values, name: values[name] * bound}) for bound in factor.bounds]
         joint = max((replace(joint, law=law) for law in bounds), key=lambda candidate: candidate.stiffest)
-    for name, factor in randomisation.drive.items():
+    drawn = dict(randomisation.drive)
+    if randomisation.supply is not None and joint.drives and "voltage" in joint.drives[0].parameters:
+        drawn["voltage"] = randomisation.supply
+    for name, factor in drawn.items():
         drive = joint.drives[0]
         drives = [drive.varied(**{name: drive.parameters[name] * bound}) for bound in factor.bounds]
         joint = max((_driven(joint, drive) for drive in drives), key=lambda candidate: _haste(candidate, step))

@@ -145,7 +145,7 @@ def compile_robot(
             {name: tuple(qpos[place].tolist()) for name, place in bodies.items()},
         ),
         model=model,
-        bare=_bare(spec, model),
+        bare=_bare(spec, model, randomised),
         joints=joints,
         readings=readings,
         controls=np.array([column.control for column in columns], dtype=np.intp),
@@ -233,10 +233,14 @@ def _delay(spec: mujoco.MjSpec, delay: float) -> None:
         actuator.nsample = max(math.ceil(actuator.delay / spec.option.timestep - 1e-9), 1)
 
 
-def _bare(spec: mujoco.MjSpec, model: mujoco.MjModel) -> mujoco.MjModel:
-    """Compile a spec once more, as it is simulated in `model`, without geoms that are only seen."""
+def _bare(spec: mujoco.MjSpec, model: mujoco.MjModel, randomised: RandomisedRobot) -> mujoco.MjModel:
+    """Compile a spec once more, as it is simulated in `model`, without geoms that are only seen.
+
+    They stay where geoms are drawn, which go by their number.
+    """
     unseen = spec.copy()
-    unseen.compiler.discardvisual = _RANGEFINDER not in model.sensor_type.tolist()
+    numbered = "geom_friction" in randomised.fields
+    unseen.compiler.discardvisual = _RANGEFINDER not in model.sensor_type.tolist() and not numbered
     bare = compile_model(unseen, check=False)
     bare.opt.disableflags = model.opt.disableflags
     bare.actuator_user[:] = model.actuator_user  # with what holds for all that can be drawn

@@ -14,7 +14,7 @@ from pliant.files import plain
 
 _NUMERICAL = ("identity", "drives", "preset_range", "position_range", "implicit")
 """What a joint's description says of its code and its numerics, and of the ranges of its columns."""
-_FACTORS = ("mass", "damping", "friction", "stiffness", "law", "drive")
+_FACTORS = ("mass", "damping", "friction", "stiffness", "supply", "law", "drive")
 _DIGITS = 9
 
 
@@ -100,7 +100,7 @@ def _varied(varied: Randomisation) -> Iterator[tuple[str, list[float]]]:
         if isinstance(value, Mapping):
             yield from ((f"{entry.name}.{key}", _numbers(d.bounds)) for key, d in value.items())
         else:
-            yield entry.name, _numbers(value.bounds)
+            yield "drive.voltage" if entry.name == "supply" else entry.name, _numbers(value.bounds)
 
 
 def _numbers(values: Any) -> Any:

@@ -45,6 +45,10 @@ class ActionOnRobot(NamedTuple):
     """To be copied for each episode, if there is one …"""
     act: Act | None = None
     """… and what uses it."""
+    told: tuple[Channel, ...] = ()
+    """Signals that terms find beside the robot's: what the controller says of itself …"""
+    tell: Callable[[Controller, Array], None] | None = None
+    """… and writes down once it has acted: (controller, (told,))."""
 
 
 class Action(ABC):
@@ -279,24 +283,30 @@ class Controlled:
         ends = np.cumsum([len(info.joints)] * len(PER_JOINT) + [len(info.motors)] * len(PER_MOTOR)).tolist()
         self._parts = [slice(a, b) for a, b in zip([0, *ends], [*ends, len(info.signals)], strict=True)]
 
-    def act(self, act: Act, i: int, step: int, action: Array, signals: Array, command: Array) -> None:
+    def act(
+        self, on: ActionOnRobot, i: int, step: int, action: Array, signals: Array, command: Array, told: Array
+    ) -> None:
         """Replace the command in force of episode i, (columns,), by the next one.
 
         Args:
-            act: how an action uses its controller.
+            on: what uses the controllers; not kept, so that episodes can be pickled.
             i: which.
             step: periods since it began; the controller is reset at 0.
             action: (actions,).
             signals: as last read, (signals,).
             command: (columns,).
+            told: what the controller says of itself, (told,), written.
         """
         controller, t = self._controllers[i], step * self._info.period
         assert controller is not None
+        assert on.act is not None
         parts = [signals[part].copy() for part in self._parts]
         state = State._make((t, *parts[:-1], command.copy(), parts[-1]))
         if step == 0:
             controller.reset(state)
-        act(controller, action, state, t, command)
+        on.act(controller, action, state, t, command)
+        if on.tell is not None:
+            on.tell(controller, told)
 
 
 def find_columns(commanded: Names | None, info: RobotInfo) -> list[int]:

@@ -38,8 +38,10 @@ class Assembly:
             "signals": row.name(info.signals),
         }
         row.signals += info.signals
+        places["told"] = row.name(self.action.told)
+        row.signals += self.action.told
         self._measured = [(t, self._measure(name, t)) for name, t in self._measures(kinematics).items()]
-        places["measures"] = slice(places["signals"].stop, row.size)
+        places["measures"] = slice(places["told"].stop, row.size)
         self.side = Side(info, row.signals, kinematics)
         self.goal: GoalOnRobot = GoalOnRobot() if task.goal is None else task.goal.on(self.side)
         row.goals += self.goal.channels

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from pliant.envs.tasks.actions import Action, Limited, Parameters, Rate, Residual, Spread
 from pliant.envs.tasks.ends import ENDS
+from pliant.envs.tasks.gait import GaitAction
 from pliant.envs.tasks.goals import GOALS, Goal
 from pliant.envs.tasks.interaction import Interaction
 from pliant.envs.tasks.measures import MEASURES
@@ -26,6 +27,7 @@ ACTIONS: Final[Mapping[str, Callable[..., Action]]] = {
     "parameters": Parameters,
     "interaction": Interaction,
     "task_space": TaskSpace,
+    "gait": GaitAction,
 }
 """By name."""
 

@@ -79,6 +79,14 @@ def at_least(signals: Array, limit: float) -> bool:
     return lowest >= limit
 
 
+@end("verdict", memory=1, signals="*/torque")
+def stayed_within(signals: Array, limit: float, memory: Array) -> bool:
+    """None of the signals that are named was beyond ±`limit` (their unit) in any period so far."""
+    for number in signals:
+        memory[0] = max(memory[0], abs(number))
+    return bool(memory[0] <= limit)
+
+
 # Failures -------------------------------------------------------------------------------------------------------
 
 
@@ -139,8 +147,8 @@ def periods(duration: float, period: float) -> float:
 ENDS: Final[dict[str, TermFunction]] = {
     term.name: term
     for term in (
-        reached, arrived, posed, followed, stayed_near, stayed_aligned, followed_on_average, at_least,
-        fallen, beyond, out_of_range, time_up, goal_ended,
+        reached, arrived, posed, followed, stayed_near, stayed_aligned, followed_on_average,
+        at_least, stayed_within, fallen, beyond, out_of_range, time_up, goal_ended,
     )
 }  # fmt: skip
 """By name."""

@@ -83,6 +83,15 @@ def power(torque: Array, velocity: Array) -> float:
     return total
 
 
+@reward(signals="*/torque")
+def excess(signals: Array, limit: float) -> float:
+    """Σ max(|s| − limit, 0) of the signals that are named, in their unit; ≥ 0."""
+    total = 0.0
+    for number in signals:
+        total += max(abs(number) - limit, 0.0)
+    return total
+
+
 @reward(velocity="*/velocity")
 def speed(velocity: Array) -> float:
     """mean(q̇²), (rad/s)²; ≥ 0."""
@@ -148,6 +157,12 @@ def failure(failure: float) -> float:
     return failure
 
 
+@reward(velocity="base/velocity_x")
+def ahead(velocity: Array, most: float = 10.0) -> float:
+    """Speed of the base along the world's x, m/s; faster than `most` counts as `most`."""
+    return float(min(velocity[0], most))
+
+
 @reward(signals="*/*")
 def value(signals: Array) -> float:
     """Sum of the signals that are named, in their unit."""
@@ -199,8 +214,8 @@ REWARDS: Final[dict[str, TermFunction]] = {
     term.name: term
     for term in (
         error, distance, tracking, nearness, angle,
-        action_rate, action_size, effort, power, speed, joint_limits, contact_force,
-        upright, height, alive, success, failure, value,
+        action_rate, action_size, effort, power, excess, speed, joint_limits, contact_force,
+        upright, height, alive, success, failure, ahead, value,
     )
 }  # fmt: skip
 """By name."""

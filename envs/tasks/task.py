@@ -223,6 +223,8 @@ class TaskOnRobot:
         row[STEP] = 0.0
         for part in ("memory", "measures"):
             row[self._places[part]] = 0.0
+        if self._action.tell is not None and self._action.controller is not None:
+            self._action.tell(self._action.controller, row[self._places["told"]])
         for part in ("taken", "previous"):
             row[self._places[part]] = self._action.rest
         start = self._draw(random)
@@ -242,12 +244,12 @@ class TaskOnRobot:
             index: which of them are going on, for controllers that act; None: all.
         """
         finite: bool = self._spread(episodes.block, self._spread_places, self._ranges)
-        if finite and episodes.controlled is not None and self._action.act is not None:
+        if finite and episodes.controlled is not None:
             for i in (episodes.everyone if index is None else index).tolist():
                 row = episodes.block[i]
-                taken = row[self._places["taken"]]
+                taken, told = row[self._places["taken"]], row[self._places["told"]]
                 episodes.controlled.act(
-                    self._action.act, i, int(row[STEP]), taken, episodes.signals[i], episodes.command[i]
+                    self._action, i, int(row[STEP]), taken, episodes.signals[i], episodes.command[i], told
                 )
         return finite
 

@@ -9,15 +9,19 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from tests.envs.simulation.robots import ROBOTS, six_axis
 
 from pliant.controllers.trajectories import MinimumJerk
-from pliant.envs import PliantEnv, Press, Reach, ReachPose, Track, Walk
-from pliant.envs.fronts import robot_env, robot_envs
+from pliant.envs import PliantEnv, Press, Reach, ReachPose, SimulatedRobot, Track, Walk
+from pliant.envs.fronts import measurable, robot_env, robot_envs
+from pliant.envs.models.rig1 import rig1
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.tasks import Task
 from pliant.envs.tasks.actions import Spread
+from pliant.envs.tasks.ends import fallen
 from pliant.envs.tasks.goals import Drawn
+from pliant.envs.tasks.measures import local_velocity
 from pliant.envs.tasks.observations import Goal, Signals
-from pliant.envs.tasks.rewards import effort
+from pliant.envs.tasks.rewards import ahead, effort, value
 from pliant.envs.vector import PliantVectorEnv
+from pliant.errors import UnknownNameError
 
 SHORT = 0.1
 """Duration of an episode, s: five periods, so that the next ones begin within a test."""
@@ -131,3 +135,20 @@ def test_ppo_learns_on_them(case):
     after = list(model.policy.parameters())
     assert all(bool(p.isfinite().all()) for p in after)
     assert any(bool((p != q).any()) for p, q in zip(before, after, strict=True))
+
+
+def test_what_looks_at_signals_that_a_robot_lacks_is_left_out_and_named():
+    still = Reach(duration=1.0)
+    walking = still.but(
+        measures={"local": local_velocity()},
+        rewards={**still.rewards, "ahead": ahead(), "local": value(signals="base/local_velocity_x")},
+        ends={**still.ends, "fallen": fallen(lowest=0.1)},
+    )
+    robot = SimulatedRobot(rig1())
+    kept, lost = measurable(walking, robot.info)
+    assert kept == still
+    assert lost == ("measure 'local'", "reward 'ahead'", "reward 'local'", "end 'fallen'")
+    assert measurable(still, robot.info) == (still, ())
+    blind = still.but(observations={**still.observations, "base": Signals(names="base/velocity_*")})
+    with pytest.raises(UnknownNameError, match="base/velocity"):
+        measurable(blind, robot.info)[0].on(robot.info)

@@ -232,3 +232,19 @@ def test_the_environment_that_a_policy_names_can_run_nothing_else(target, tmp_pa
 def test_a_trusted_name_that_leads_elsewhere_is_refused_everywhere():
     with pytest.raises(ConfigurationError, match="is of no trusted package"):
         build({"_target_": "pliant.files.os.getcwd"}, "x")
+
+
+def test_a_hexapod_learns_to_walk_by_a_gait_on_robots_that_differ():
+    config = configured(
+        "robot=hexapod", "task=walk_gait", "period=null", "randomisation=walking", "task.duration=0.1"
+    )
+    env = make_environment(config, randomisation=config.randomisation)
+    _, info = env.reset(seed=0)
+    assert {"supply", "contact_friction", "trunk/mass", "command_delay"} <= set(info["parameters"])
+    names = [c.name for c in env.unwrapped.actions]
+    assert names[:2] == ["gait/stride", "gait/speed"]
+    assert len(names) == 20
+    assert {"gait/sine", "gait/cosine"} < {c.name for c in env.unwrapped.observations}
+    info = env.step(env.action_space.sample())[-1]
+    assert {"reward_ahead", "reward_torque", "reward_collisions"} < set(info)
+    assert not [c.name for c in env.unwrapped.observations if c.name.startswith(("base/", "imu"))]

@@ -14,7 +14,7 @@ from pliant.deployment.kinematic_sensing import KinematicSensing
 from pliant.envs.env import PliantEnv
 from pliant.envs.simulation import SimulatedRobot
 from pliant.envs.tasks import Task
-from pliant.hardware.robot import Array, RobotInfo, State
+from pliant.hardware.robot import Array, Robot, RobotInfo, State
 from pliant.hardware.safety import SafeRobot
 from pliant.hardware.wrapper import RobotWrapper
 from pliant.training.environments import policy_info
@@ -142,6 +142,11 @@ class _Watched:
         self._trace.see(self._tap.state, reference)
 
 
+def sensed(robot: Robot, model: SimulatedRobot) -> KinematicSensing:
+    """Return a robot that also reads what its model tells: torques by its springs, places by its kinematics."""
+    return KinematicSensing(SpringSensing(robot, model.compiled.joints), model, model.kinematics.sites)
+
+
 class EpisodeRunner:
     """Runs episodes of a task on a robot: each begins at rest, where the robot walks at walking speed.
 
@@ -167,8 +172,7 @@ class EpisodeRunner:
         self.traces: list[Trace] = []
         """All episodes, in order; the last one may be unfinished."""
         self.note = note
-        sensed = SpringSensing(robot, model.compiled.joints)
-        self._tap = _Tap(KinematicSensing(sensed, model, model.kinematics.sites))
+        self._tap = _Tap(sensed(robot, model))
         standing = settle if robot.walks else robot.info.period
         self._env = PliantEnv(self._tap, task, settle=standing, kinematics=model.kinematics)
 

@@ -22,10 +22,11 @@ from pliant.deployment.deployment import (
     machine_numbers,
     timing,
 )
-from pliant.deployment.episodes import EpisodeRunner, Period, Trace
+from pliant.deployment.episodes import EpisodeRunner, Period, Trace, sensed
 from pliant.deployment.kinematic_sensing import task_model
 from pliant.deployment.reports import write_policy_report
 from pliant.envs.description import described
+from pliant.envs.fronts import measurable
 from pliant.errors import MismatchError, RobotError, check_bounds
 from pliant.files import write_json
 from pliant.hardware.recording import Recorder
@@ -162,6 +163,11 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     description = described(config.robot)
     simulated = description.simulated(robot.info.period)
     model = task_model(description, task, robot.info.period)
+    task, lost = measurable(task, sensed(robot, model).info, model.kinematics)
+    if lost:
+        console.print(
+            f"nothing here measures what these look at: {', '.join(lost)}; without them", highlight=False
+        )
     runner = EpisodeRunner(robot, task, model, settle)
     policy = matched(str(config.policy), runner.policy_info, parameters=bool(config.same_robot))
     # Nobody waits for a simulation to hold still, or to walk home.

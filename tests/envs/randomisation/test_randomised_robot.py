@@ -8,11 +8,13 @@ from pliant.actuators import CompliantJoint, StabilityError, find_law
 from pliant.actuators.layout import DRIVE_AT, LARGEST_STEP, LAW_AT
 from pliant.envs import SimulatedRobot
 from pliant.envs.models.arm2 import arm2
+from pliant.envs.models.hexapod import hexapod
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.models.surroundings import with_surroundings
 from pliant.envs.models.ur import ur
 from pliant.envs.randomisation import Choice, Randomisation, Uniform
-from pliant.errors import OutOfBoundsError, UnknownNameError
+from pliant.envs.simulation.batch import SimulatedRobots
+from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError
 
 
 def arm(timestep: float = 1e-3, joint: CompliantJoint | None = None, **drawn) -> SimulatedRobot:
@@ -184,3 +186,35 @@ def test_a_spring_that_the_time_step_does_not_carry_is_refused():
     model = with_surroundings(ur("ur10e", integrator="implicitfast", armature=1.0), {"held": HELD})
     with pytest.raises(StabilityError, match=r"joint 'held' too quick.*0.000894 s"):
         SimulatedRobot(model, 0.016, randomisation=Randomisation(stiffness=Uniform(1.0, 250.0)))
+
+
+def test_the_ground_is_as_slippery_under_all_feet_and_the_servos_share_a_battery():
+    model = hexapod(self_collision=False, settle=0.0)
+    drawn = Randomisation(contact_friction=Uniform(0.5, 1.5), supply=Uniform(0.8, 1.1))
+    robot = SimulatedRobot(model, 0.019, randomisation=drawn, seed=3)
+    plain = SimulatedRobot(model, 0.019)
+    feet = [plain.model.geom(g).id for g in range(plain.model.ngeom) if plain.model.geom_priority[g] == 1]
+    robot.connect()
+    told = robot.parameters
+    assert set(told) == {"contact_friction", "supply"}
+    assert len(feet) == 6
+    np.testing.assert_allclose(robot.model.geom_friction[feet, 0], 0.8 * told["contact_friction"])
+    np.testing.assert_array_equal(robot.model.geom_friction[feet, 1:], plain.model.geom_friction[feet, 1:])
+    kind = robot.compiled.joints[0].description.drives[0].kind
+    at = DRIVE_AT + [p.name for p in kind.parameters].index("voltage")
+    rows = [joint.actuators[0] for joint in robot.compiled.joints]
+    np.testing.assert_allclose(robot.model.actuator_user[rows, at], 12.0 * told["supply"])
+    assert robot.compiled.info.parameters["varied"]["drive.voltage"] == [0.8, 1.1]
+    many = SimulatedRobots(robot, 2)
+    assert many.compiled.bare.ngeom == robot.model.ngeom
+
+
+def test_a_supply_of_no_servo_and_one_that_no_servo_stands_are_refused():
+    with pytest.raises(ConfigurationError, match="supply: no joint"):
+        arm(supply=Uniform(0.9, 1.1))
+    with pytest.raises(ConfigurationError, match="supply and drive voltage are the same"):
+        Randomisation(supply=Uniform(0.9, 1.1), drive={"voltage": Uniform(0.9, 1.1)})
+    with pytest.raises(OutOfBoundsError, match="contact_friction"):
+        Randomisation(contact_friction=Uniform(-0.5, 1.0))
+    with pytest.raises(OutOfBoundsError, match="supply of joint"):
+        SimulatedRobot(hexapod(settle=0.0), randomisation=Randomisation(supply=Uniform(1.0, 900.0)))

@@ -39,6 +39,12 @@ def test_a_goal_counts_as_reached_when_it_was_kept(begin, lead):
     assert verdicts(begin, lead, task, [NEAR, FAR, NEAR, NEAR]) == [NOTHING, NOTHING, NOTHING, SUCCESS]
 
 
+def test_what_once_left_its_limits_is_no_success_any_more(begin, lead):
+    task = ended(ends.stayed_within(limit=1.0))
+    inside, outside = {"hip__torque": -1.0}, {"knee__torque": -1.5}
+    assert verdicts(begin, lead, task, [inside, outside, inside]) == [SO_FAR, NOTHING, NOTHING]
+
+
 def test_a_pose_needs_position_and_orientation(begin, lead):
     turned = {**AHEAD, "tip__orientation_w": math.cos(0.1), "tip__orientation_x": math.sin(0.1)}
     goal = Drawn(

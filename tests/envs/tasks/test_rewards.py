@@ -50,6 +50,10 @@ CASES = {
         10.0,
     ),
     "speed": (terms.speed(), None, {"hip__velocity": 1.0, "knee__velocity": 2.0}, 2.5),
+    "excess": (terms.excess(limit=2.0), None, {"hip__torque": 3.0, "knee__torque": -2.5}, 1.5),
+    "no excess": (terms.excess(limit=2.0), None, {"hip__torque": -2.0}, 0.0),
+    "ahead": (terms.ahead(), None, {"base__velocity_x": -0.3}, -0.3),
+    "ahead, fast enough": (terms.ahead(most=0.2), None, {"base__velocity_x": 0.3}, 0.2),
     "contact_force": (
         terms.contact_force(threshold=2.0),
         None,
