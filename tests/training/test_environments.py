@@ -235,12 +235,11 @@ def test_a_trusted_name_that_leads_elsewhere_is_refused_everywhere():
 
 
 def test_a_hexapod_learns_to_walk_by_a_gait_on_robots_that_differ():
-    config = configured(
-        "robot=hexapod", "task=walk_gait", "period=null", "randomisation=walking", "task.duration=0.1"
-    )
+    config = configured("robot=hexapod", "recipe=hexapod_walk", "task.duration=0.1")
     env = make_environment(config, randomisation=config.randomisation)
     _, info = env.reset(seed=0)
-    assert {"supply", "contact_friction", "trunk/mass", "command_delay"} <= set(info["parameters"])
+    assert {"supply", "contact_friction", "trunk/mass"} <= set(info["parameters"])
+    assert env.unwrapped.robot.info.period == 0.019
     names = [c.name for c in env.unwrapped.actions]
     assert names[:2] == ["gait/stride", "gait/speed"]
     assert len(names) == 20

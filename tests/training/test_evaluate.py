@@ -90,6 +90,15 @@ def test_policies_of_one_environment_are_swept_and_others_run_by_themselves(trai
         run_settings.named_policy(["-m", "policy=a,b"])
 
 
+def test_a_policy_learned_with_its_robots_own_period_keeps_it(monkeypatch):
+    from pliant.training import run_settings
+
+    monkeypatch.setattr(run_settings, "made_for", lambda policy: {"environment": {"task": {"name": "reach"}}})
+    monkeypatch.setattr(run_settings, "period_of", lambda policy: 0.019)
+    assert "period=0.019" in run_settings.named_policy(["policy=a"])
+    assert "period=0.019" not in run_settings.deployed_policy(["policy=a"])  # that of the machine is the robot's
+
+
 def test_ctrl_c_is_no_traceback(verb, monkeypatch):
     from pliant.training import evaluation
 
