@@ -256,8 +256,8 @@ def _environment(policy: str, names: Sequence[str], arguments: Sequence[str]) ->
             f"policy {policy}: the environment it names is a {type(environment).__name__}, not settings by name."
         )
     found = {name: environment[name] for name in names if environment.get(name) is not None}
-    if "period" in names and environment and "env" not in found:
-        found.setdefault("period", period_of(policy))  # it was learned with the robot's own
+    if "period" in names and environment and not {"period", "env"} & found.keys():
+        found["period"] = period_of(policy)  # it was learned with the robot's own
     for name, value in found.items():
         if not isinstance(value, _KINDS[name]) or isinstance(value, bool):
             raise FileFormatError(
