@@ -124,8 +124,8 @@ def test_what_is_held_after_the_motion_is_what_was_reached(law):
     assert np.abs(positions[-1] - positions[len(rows)]).max() < 0.03, "which it stays at"
 
 
-def test_a_deployment_leaves_recording_metrics_and_report(pliant, file, learned, tmp_path):
-    done = pliant("deploy", f"feedforward={file}", "hardware=emulated", "learning.trials=1", "hydra.run.dir=out")
+def test_a_deployment_leaves_recording_metrics_and_report(quickly, file, learned, tmp_path):
+    done = quickly("deploy", f"feedforward={file}", "hardware=emulated", "learning.trials=1", "hydra.run.dir=out")
     assert done.returncode == 0, done.stderr
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
     assert metrics["completed"] is True
@@ -202,8 +202,8 @@ def test_a_feedforward_without_a_desired_motion_is_refused(learned):
         (["feedforward=learned.npz", "hardware=emulatd"], "emulated"),
     ],
 )
-def test_a_wrong_setting_is_explained(pliant, file, overrides, message):
-    done = pliant("deploy", *overrides, "hydra.run.dir=out")
+def test_a_wrong_setting_is_explained(quickly, file, overrides, message):
+    done = quickly("deploy", *overrides, "hydra.run.dir=out")
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -261,8 +261,8 @@ def test_kill_9_leaves_the_servos_stopped_by_their_watchdog_in_the_set_time(live
     ("number", "status"),
     [
         (signal.SIGINT, 130),
-        (signal.SIGTERM, 143),
-        (signal.SIGHUP, 129),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow),
         pytest.param(signal.SIGQUIT, 131, marks=pytest.mark.slow),
     ],
 )

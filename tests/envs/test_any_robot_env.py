@@ -109,7 +109,9 @@ def test_100_random_steps_are_finite_and_the_same_for_the_same_seed(case, identi
 
 
 @every
-@pytest.mark.parametrize("autoreset", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+@pytest.mark.parametrize(
+    "autoreset", [pytest.param(AutoresetMode.NEXT_STEP, marks=pytest.mark.slow), AutoresetMode.SAME_STEP]
+)
 def test_each_of_many_is_the_single_one_of_its_seed_through_resets(case, autoreset, identical):
     ours = many(case, 3, autoreset)
     theirs = SyncVectorEnv([lambda: single(case)] * 3, autoreset_mode=autoreset)

@@ -193,6 +193,7 @@ def test_wrong_settings_are_refused_by_name(kind, settings, error, text):
         kind(**settings)
 
 
+@pytest.mark.slow
 def test_movements_begin_with_the_one_to_look_at_first():
     assert next(iter(HexapodTorque().movements())) == "friction_0.3_batteries_0"
     assert next(iter(HexapodGait().movements())) == "stride_6_step_12_friction_0.5"

@@ -3,7 +3,6 @@
 It shares no code with the driver, so that both cannot be wrong alike.
 """
 
-import contextlib
 import os
 import select
 import termios
@@ -136,6 +135,7 @@ class ServoBus:
         self.break_fast_chain_at: int | None = None
         self.pace = False
         """Take the time on the wire that the bytes take at the baud rate."""
+        self._unplugging = threading.Lock()
         self.plug()
 
     def plug(self) -> None:
@@ -143,15 +143,18 @@ class ServoBus:
         tty.setraw(self._slave)
         self.port = os.ttyname(self._slave)
         self._stop_read, self._stop_write = os.pipe()
+        self._open = [self._slave, self.master, self._stop_read, self._stop_write]
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def unplug(self) -> None:
-        os.write(self._stop_write, b"x")
-        self._thread.join()
-        for descriptor in (self._slave, self.master, self._stop_read, self._stop_write):
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
+        """Let the bus be gone, from any thread; a number that is closed once may be another file's the next time."""
+        with self._unplugging:
+            if self._open:
+                os.write(self._stop_write, b"x")
+                self._thread.join()
+            while self._open:
+                os.close(self._open.pop(0))
 
     def __getitem__(self, servo: int) -> Servo:
         return next(s for s in self.servos if s["id"] == servo)
@@ -381,8 +384,7 @@ def servo_bus() -> Iterator[Callable[..., ServoBus]]:
 
     yield make
     for bus in made:
-        with contextlib.suppress(OSError):
-            bus.unplug()
+        bus.unplug()
 
 
 @pytest.fixture

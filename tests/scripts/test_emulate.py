@@ -59,15 +59,15 @@ def test_the_vendors_own_tool_connects_and_ctrl_c_cleans_up(emulator, tmp_path):
         (["emulate", "net_ft", "rate=0"], "rate of the box"),
     ],
 )
-def test_a_wrong_argument_is_explained(pliant, arguments, message):
-    done = pliant(*arguments)
+def test_a_wrong_argument_is_explained(quickly, arguments, message):
+    done = quickly(*arguments)
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_help_shows_examples_and_settings(pliant):
-    done = pliant("emulate", "--help")
+def test_help_shows_examples_and_settings(quickly):
+    done = quickly("emulate", "--help")
     assert done.returncode == 0
     for expected in ("Examples:", "goal_delay: 0.02", "pliant emulate dynamixel robot=arm2 port=./bus"):
         assert expected in done.stdout

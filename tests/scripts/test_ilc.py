@@ -13,8 +13,8 @@ from pliant.controllers import FeedForward
 
 
 @pytest.mark.slow
-def test_the_published_experiment_converges_as_published(pliant, tmp_path):
-    done = pliant("ilc", "hydra.run.dir=out")
+def test_the_published_experiment_converges_as_published(quickly, tmp_path):
+    done = quickly("ilc", "hydra.run.dir=out")
     assert done.returncode == 0, done.stderr
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
     assert metrics["converged"] is True
@@ -36,8 +36,8 @@ def test_the_published_experiment_converges_as_published(pliant, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_folder_holds_what_was_learned_and_how(pliant, quick, tmp_path):
-    done = pliant("ilc", *quick, "learning.tolerance=0.2")
+def test_a_run_folder_holds_what_was_learned_and_how(quickly, quick, tmp_path):
+    done = quickly("ilc", *quick, "learning.tolerance=0.2")
     assert done.returncode == 0, done.stderr
     learned = FeedForward.load(tmp_path / "out" / "feedforward.npz")
     assert learned.columns == ("shoulder/equilibrium", "shoulder/preset", "elbow/equilibrium", "elbow/preset")
@@ -51,8 +51,8 @@ def test_a_run_folder_holds_what_was_learned_and_how(pliant, quick, tmp_path):
     assert "trial" in done.stdout
 
 
-def test_norm_optimal_learning_needs_three_trials_at_most_and_ends_without_a_jump(pliant, quick, tmp_path):
-    done = pliant("ilc", *quick[1:], "ilc=norm_optimal")
+def test_norm_optimal_learning_needs_three_trials_at_most_and_ends_without_a_jump(quickly, quick, tmp_path):
+    done = quickly("ilc", *quick[1:], "ilc=norm_optimal")
     assert done.returncode == 0, done.stderr
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
     errors = metrics["max_error_per_iteration"]
@@ -65,8 +65,8 @@ def test_norm_optimal_learning_needs_three_trials_at_most_and_ends_without_a_jum
     assert steps[-5:].max() < steps[:-5].max()
 
 
-def test_a_motion_that_begins_lifted_begins_there(pliant, quick, tmp_path):
-    done = pliant("ilc", *quick, "trajectory.start=[0.5,0.5]", "trajectory.duration=6", "learning.tolerance=0.02")
+def test_a_motion_that_begins_lifted_begins_there(quickly, quick, tmp_path):
+    done = quickly("ilc", *quick, "trajectory.start=[0.5,0.5]", "trajectory.duration=6", "learning.tolerance=0.02")
     assert done.returncode == 0, done.stderr
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
     assert metrics["converged"] is True
@@ -105,8 +105,8 @@ def six_axis(tmp_path):
     )
 
 
-def test_learning_that_cannot_converge_says_why_before_its_second_trial(pliant, six_axis, tmp_path):
-    done = pliant("ilc", *six_axis)
+def test_learning_that_cannot_converge_says_why_before_its_second_trial(quickly, six_axis, tmp_path):
+    done = quickly("ilc", *six_axis)
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
     out = " ".join(done.stdout.split())
@@ -120,47 +120,47 @@ def test_learning_that_cannot_converge_says_why_before_its_second_trial(pliant, 
 
 
 @pytest.mark.slow
-def test_what_the_advice_says_helps(pliant, six_axis, tmp_path):
+def test_what_the_advice_says_helps(quickly, six_axis, tmp_path):
     slower = [*six_axis[:4], "trajectory.duration=10", *six_axis[5:]]
-    done = pliant("ilc", *slower)
+    done = quickly("ilc", *slower)
     assert done.returncode == 0, done.stdout
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
     assert (metrics["converged"], metrics["forecast"]) == (True, "")
-    done = pliant("ilc", *six_axis[:-1], "hydra.run.dir=other", "ilc=norm_optimal")
+    done = quickly("ilc", *six_axis[:-1], "hydra.run.dir=other", "ilc=norm_optimal")
     assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.slow
-def test_columns_of_a_recorded_motion_find_their_joints(pliant, quick, tmp_path):
+def test_columns_of_a_recorded_motion_find_their_joints(quickly, quick, tmp_path):
     rows = [f"{t:g},{0.1 * t:g},{0.2 * t:g}" for t in (0.0, 1.0, 2.0)]
     for name, header in (("good", "time,elbow,shoulder"), ("bad", "time,hip,knee")):
         (tmp_path / f"{name}.csv").write_text("\n".join([header, *rows]))
     common = (*quick[1:], "trajectory=recorded", "learning.tolerance=0.5")
-    done = pliant("ilc", *common, "trajectory.path=good.csv")
+    done = quickly("ilc", *common, "trajectory.path=good.csv")
     assert done.returncode == 0, done.stderr
     learned = FeedForward.load(tmp_path / "out" / "feedforward.npz")
     assert learned.joints == ("shoulder", "elbow")
     np.testing.assert_allclose(learned.desired[-1], [0.4, 0.2])
-    refused = pliant("ilc", *common[:-3], *common[-2:], "trajectory.path=bad.csv")
+    refused = quickly("ilc", *common[:-3], *common[-2:], "trajectory.path=bad.csv")
     assert refused.returncode == 2
     for expected in ("'hip' is unknown", "'shoulder' is missing", "shoulder, elbow"):
         assert expected in refused.stderr
 
 
 @pytest.mark.slow
-def test_the_same_command_learns_the_same_to_the_last_bit(pliant, quick, tmp_path):
+def test_the_same_command_learns_the_same_to_the_last_bit(quickly, quick, tmp_path):
     for out in ("one", "two"):
-        assert pliant("ilc", *quick[:-1], f"hydra.run.dir={out}", "learning.max_iterations=2").returncode == 1
+        assert quickly("ilc", *quick[:-1], f"hydra.run.dir={out}", "learning.max_iterations=2").returncode == 1
     one, two = (FeedForward.load(tmp_path / out / "feedforward.npz") for out in ("one", "two"))
     np.testing.assert_array_equal(one.command, two.command)
 
 
 @pytest.mark.slow
-def test_an_interrupted_learning_goes_on_where_it_was(pliant, quick, tmp_path):
+def test_an_interrupted_learning_goes_on_where_it_was(quickly, quick, tmp_path):
     common = (*quick[:-1], "learning.tolerance=1e-6")
-    assert pliant("ilc", *common, "learning.max_iterations=5", "hydra.run.dir=whole").returncode == 1
-    assert pliant("ilc", *common, "learning.max_iterations=2", "hydra.run.dir=part").returncode == 1
-    resumed = pliant("ilc", *common, "learning.max_iterations=5", "learning.resume=part", "hydra.run.dir=rest")
+    assert quickly("ilc", *common, "learning.max_iterations=5", "hydra.run.dir=whole").returncode == 1
+    assert quickly("ilc", *common, "learning.max_iterations=2", "hydra.run.dir=part").returncode == 1
+    resumed = quickly("ilc", *common, "learning.max_iterations=5", "learning.resume=part", "hydra.run.dir=rest")
     assert resumed.returncode == 1, "not learned"
     whole, rest = (json.loads((tmp_path / f / "metrics.json").read_text()) for f in ("whole", "rest"))
     assert rest["max_error_per_iteration"] == whole["max_error_per_iteration"]
@@ -235,31 +235,31 @@ def test_a_sweep_is_summed_up_in_one_table_without_pictures_where_there_is_no_op
         (["ilc=norm_optimal", "robot.mode=5"], "no command holds"),
     ],
 )
-def test_a_wrong_setting_is_explained(pliant, quick, overrides, message):
-    done = pliant("ilc", *quick, *overrides)
+def test_a_wrong_setting_is_explained(quickly, quick, overrides, message):
+    done = quickly("ilc", *quick, *overrides)
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_missing_trajectory_file_is_explained(pliant):
-    done = pliant("ilc", "hydra.run.dir=out", "trajectory=recorded", "trajectory.path=nowhere.csv")
+def test_a_missing_trajectory_file_is_explained(quickly):
+    done = quickly("ilc", "hydra.run.dir=out", "trajectory=recorded", "trajectory.path=nowhere.csv")
     assert done.returncode == 2
     assert "nowhere.csv does not exist" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_place_that_cannot_be_written_is_explained(pliant, quick, tmp_path):
+def test_a_place_that_cannot_be_written_is_explained(quickly, quick, tmp_path):
     (tmp_path / "file").touch()
-    done = pliant("ilc", *quick[:-1], "hydra.run.dir=file/out")
+    done = quickly("ilc", *quick[:-1], "hydra.run.dir=file/out")
     assert done.returncode == 2
     assert "cannot write in the folder" in done.stderr
     assert "hydra.run.dir" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_help_shows_examples_and_settings(pliant):
-    done = pliant("ilc", "--help")
+def test_help_shows_examples_and_settings(quickly):
+    done = quickly("ilc", "--help")
     assert done.returncode == 0
     for expected in ("Examples:", "ilc.gain", "tolerance: 0.08", "robot:"):
         assert expected in done.stdout

@@ -178,7 +178,9 @@ def in_the_air():
     return SimulatedRobot(replace(model, start=start), 0.001)
 
 
-@pytest.mark.parametrize("link", ["coxa", "femur", "tibia"])
+@pytest.mark.parametrize(
+    "link", ["femur", *(pytest.param(one, marks=pytest.mark.slow) for one in ("coxa", "tibia"))]
+)
 def test_a_leg_steps_as_fast_as_the_prototypes(link):
     """30° from the default pose: 10 to 90 % in 72 to 81 ms, overshoot about 1 %, at most 5.7 to 6.4 rad/s."""
     joint = JOINTS.index(f"middle_left_{link}")
