@@ -148,7 +148,7 @@ class ServoBus:
         self._thread.start()
 
     def unplug(self) -> None:
-        """Let the bus be gone, from any thread; a number that is closed once may be another file's the next time."""
+        """Let the bus be gone, from any thread; a number closed once may be another file's the next time."""
         with self._unplugging:
             if self._open:
                 os.write(self._stop_write, b"x")
