@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from pliant.controllers.checks import finite_array
@@ -20,7 +20,7 @@ from pliant.deployment.deployment import Deployment, live, machine_numbers, stan
 from pliant.envs.arm import arm, load_behind
 from pliant.envs.description import described
 from pliant.envs.simulation import SimulatedRobot
-from pliant.errors import RobotError, check_bounds
+from pliant.errors import RobotError, check_bounds, check_count
 from pliant.files import write_json
 from pliant.hardware.force_torque.tool_load import IdentifiedLoad, identify_load
 from pliant.hardware.force_torque.wrench import QUANTITIES, UNITS, ToolLoad
@@ -182,9 +182,11 @@ def prepare_weighing(config: DictConfig, robot: SafeRobot, console: Console) -> 
     own = arm(description, config.end_effector, sensor)
     _, columns, _ = places(own, robot.info)
     rest = robot.info.rest[list(columns)]
-    start = rest if config.start is None else finite_array("start", list(config.start), rest.shape)
-    tour = weighing_tour(own, start, config.poses, reach=config.reach, box=list(config.box), seed=int(config.seed))
-    settle = float(config.run.settle)
+    given: Any = OmegaConf.to_container(OmegaConf.masked_copy(config, ["start", "box"]))
+    start = rest if given["start"] is None else finite_array("start", given["start"], rest.shape)
+    seed = check_count("seed", config.seed, 0, 2**32 - 1)
+    tour = weighing_tour(own, start, config.poses, reach=config.reach, box=given["box"], seed=seed)
+    settle = check_bounds("run.settle", config.run.settle, 0.0, 600.0, "s")
     average = check_bounds("run.average", config.run.average, 1e-3, 600.0, "s")
     run = WeighingRun(robot, own, start, tour, settle, average)
     _rehearse(run, description.simulated(robot.info.period))
