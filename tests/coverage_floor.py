@@ -1,5 +1,9 @@
-"""Fail when a package is covered less than it promises: python tests/coverage_floor.py REPORT.json."""
+"""Fail when a package is covered less than it promises: python tests/coverage_floor.py REPORT.json.
 
+Functions that run as machine code (`compiled(function)`, and what those call) cannot be traced and do not count.
+"""
+
+import ast
 import json
 import sys
 from collections import defaultdict
@@ -8,17 +12,56 @@ from pathlib import Path
 FLOORS = {"actuators": 95.0, "controllers": 95.0}
 
 
+def calls(tree: ast.AST) -> set[str]:
+    """Names that are called, or given to `compiled`, below a node."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            given = node.args if getattr(node.func, "id", "") == "compiled" else [node.func]
+            found |= {name for one in given if (name := getattr(one, "id", getattr(one, "attr", "")))}
+    return found
+
+
+def machine_code(files: list[str]) -> dict[str, set[int]]:
+    """Lines of each file that belong to functions which are compiled."""
+    trees = {name: ast.parse(Path(name).read_text()) for name in files}
+    functions = {
+        node.name: (name, node)
+        for name, tree in trees.items()
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    waiting: set[str] = set()
+    seen: set[str] = set()
+    for tree in trees.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "compiled":
+                waiting |= calls(node)
+    lines: dict[str, set[int]] = defaultdict(set)
+    while waiting:
+        function = waiting.pop()
+        if function in seen or function not in functions:
+            continue
+        seen.add(function)
+        name, node = functions[function]
+        lines[name] |= set(range(node.lineno + 1, (node.end_lineno or node.lineno) + 1))
+        waiting |= calls(node)
+    return lines
+
+
 def main() -> int:
     """Print the coverage of each package and return the exit status."""
     report = json.loads(Path(sys.argv[1]).read_text())
     covered: dict[str, int] = defaultdict(int)
     statements: dict[str, int] = defaultdict(int)
+    apart = machine_code([name for name in report["files"] if set(Path(name).parts) & FLOORS.keys()])
     for name, file in report["files"].items():
         parts = Path(name).parts
         package = next((p for p in parts if p in FLOORS), None)
         if package:
-            covered[package] += file["summary"]["covered_lines"]
-            statements[package] += file["summary"]["num_statements"]
+            run = set(file["executed_lines"]) - apart[name]
+            covered[package] += len(run)
+            statements[package] += len(run | set(file["missing_lines"]) - apart[name])
     failed = False
     for package, floor in FLOORS.items():
         percent = 100.0 * covered[package] / max(statements[package], 1)
