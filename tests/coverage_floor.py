@@ -12,40 +12,36 @@ from pathlib import Path
 FLOORS = {"actuators": 95.0, "controllers": 95.0}
 
 
-def calls(tree: ast.AST) -> set[str]:
-    """Names that are called, or given to `compiled`, below a node."""
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            given = node.args if getattr(node.func, "id", "") == "compiled" else [node.func]
-            found |= {name for one in given if (name := getattr(one, "id", getattr(one, "attr", "")))}
-    return found
+def called(tree: ast.AST) -> set[str]:
+    """Names of the functions that are called below a node."""
+    return {
+        node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+
+
+def given_to_compiled(tree: ast.AST) -> set[str]:
+    """Names of the functions that are given to `compiled` below a node."""
+    return {
+        getattr(given, "id", getattr(given, "attr", ""))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "compiled"
+        for given in node.args
+    }
 
 
 def machine_code(files: list[str]) -> dict[str, set[int]]:
     """Lines of each file that belong to functions which are compiled."""
-    trees = {name: ast.parse(Path(name).read_text()) for name in files}
+    trees = [(name, ast.parse(Path(name).read_text())) for name in files]
     functions = {
-        node.name: (name, node)
-        for name, tree in trees.items()
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef)
+        node.name: (name, node) for name, tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)
     }
-    waiting: set[str] = set()
-    seen: set[str] = set()
-    for tree in trees.values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "compiled":
-                waiting |= calls(node)
+    waiting = set().union(*(given_to_compiled(tree) for _, tree in trees))
     lines: dict[str, set[int]] = defaultdict(set)
     while waiting:
-        function = waiting.pop()
-        if function in seen or function not in functions:
-            continue
-        seen.add(function)
-        name, node = functions[function]
-        lines[name] |= set(range(node.lineno + 1, (node.end_lineno or node.lineno) + 1))
-        waiting |= calls(node)
+        name, node = functions.pop(waiting.pop(), ("", None))
+        if node is not None:
+            lines[name] |= set(range(node.lineno + 1, (node.end_lineno or node.lineno) + 1))
+            waiting |= called(node)
     return lines
 
 
