@@ -2,7 +2,6 @@
 
 import atexit
 import logging
-import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -12,14 +11,15 @@ from typing import NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.errors import ConfigurationError, PliantError, RobotError, unknown_name
+from pliant.errors import PliantError, RobotError
 from pliant.hardware.limits import Bounds, Motion, bounds, limit_motion
 from pliant.hardware.resting import RestingWay
 from pliant.hardware.retracing import Trail
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
-from pliant.hardware.safety_config import JointLimits, SafetyConfig, motion_limits, walks
+from pliant.hardware.safety_config import SafetyConfig, motion_limits, walks
 from pliant.hardware.stopping import Interrupts
 from pliant.hardware.timing import Clock, SystemClock
+from pliant.hardware.watch import Watch
 
 log = logging.getLogger(__name__)
 
@@ -96,14 +96,8 @@ class SafeRobot(Robot):
             ),
         )
         self._way = RestingWay(self.config.rest, self._info) if self.config.rest else None
-        for name in self.config.joints:
-            if name not in robot.info.joints:
-                raise unknown_name("joint", name, robot.info.joints, "the safety limits")
-        measured = [self.config.joints.get(name, JointLimits()) for name in robot.info.joints]
-        self._refuse_blind_limits(robot.unmeasured)
-        self._joint_low, self._joint_high, self._joint_speed, self._joint_torque = np.array(
-            [(limit.low, limit.high, limit.speed, limit.torque) for limit in measured]
-        ).T
+        self._watch = Watch(robot.info, self.config)
+        self._watch.refuse_blind(robot.unmeasured)
         self.observer: Callable[[State, Array, Array], None] | None = None
         """Told every period of a walk: the state before it, the command asked for and the one sent. If it fails,
         it is told nothing more, and the walk goes on."""
@@ -116,10 +110,6 @@ class SafeRobot(Robot):
         self._latched = False
         """Whether only `rearm` lets the robot move again."""
         self._lock = threading.RLock()
-        self._state: State | None = None
-        self._sends = 0
-        self._missed = self._beyond = self._late = 0
-        self._since, self._lag = 0, 0.0
         self._last = self._asked = Motion(self._info.rest, np.zeros(len(low)))
         self._connected = self._started = self._moved = False
 
@@ -324,13 +314,12 @@ class SafeRobot(Robot):
 
     def _start(self) -> None:
         state = self._first_read()
-        self._refuse_blind_limits(self._not_finite(state))
+        self._watch.refuse_blind(self._watch.not_finite(state))
         with self._lock:
             if self._latched:
                 raise RobotError(self._refusal())
-            self._state, self._trip = state, ""
-        self._sends = self._missed = self._beyond = self._late = 0
-        self._since, self._lag = 0, 0.0
+            self._watch.start(state)
+            self._trip = ""
         self._last = Motion(np.array(state.command), np.zeros(len(state.command)))
         self._asked, self._started = self._last, False
 
@@ -343,44 +332,26 @@ class SafeRobot(Robot):
                 self.report.missed_reads += 1
         return self.robot.read()
 
-    def _refuse_blind_limits(self, unmeasured: frozenset[str]) -> None:
-        """Raise `ConfigurationError` if a limit is set of something that is not measured."""
-        limited = [f"{name}/{what}" for name, limit in self.config.joints.items() for what in limit.limited]
-        blind = [name for name in limited if name in unmeasured]
-        if blind:
-            raise ConfigurationError(
-                f"{self._info.name} does not measure {', '.join(blind)}; a limit of it in the safety limits would "
-                "keep nothing. Leave it out, or give the joint a servo or an encoder that measures it."
-            )
-
-    def _not_finite(self, state: State) -> frozenset[str]:
-        """Return what a state has no number for, as `unmeasured` names it."""
-        columns = {"position": state.position, "velocity": state.velocity, "torque": state.torque}
-        return frozenset(
-            f"{joint}/{what}"
-            for what, values in columns.items()
-            for joint, value in zip(self._info.joints, values, strict=True)
-            if not math.isfinite(value)
-        )
-
     def _read(self) -> State:
+        watch = self._watch
         try:
             state = self.robot.read()
-            if self._state is not None and not self._trip:
-                self._check_fresh(state, self._state)
+            if not self._trip:
+                watch.check_fresh(state)
         except RobotError as error:
             self.report.missed_reads += 1
-            self._missed += 1
-            self._sends = 0
-            if self._state is None or self._trip:
+            missed = watch.missed()
+            if watch.state is None or self._trip:
                 raise
-            if self._missed > self.config.patience:
-                self._stop_and_release(f"{self._missed} reads in a row failed, the last with: {error}")
-            return self._state
+            if missed > self.config.patience:
+                self._stop_and_release(f"{missed} reads in a row failed, the last with: {error}")
+            return watch.state
         self._tell()
-        if not self._trip:
-            self._watch(state)
-        self._state, self._missed, self._sends, self._since = state, 0, 0, 0
+        fault = "" if self._trip else watch.fault(state)
+        self.report.overruns = watch.overruns
+        if fault:
+            self._stop_and_release(fault)
+        watch.believe(state)
         return state
 
     def _tell(self) -> None:
@@ -391,49 +362,6 @@ class SafeRobot(Robot):
             except Exception as error:
                 log.error("%s: its notices are not kept any more: %r", self._info.name, error)
                 self.listener = lambda notice: None
-
-    def _check_fresh(self, state: State, last: State) -> None:
-        """Raise if the state is as old as the last one, older, or falls behind, or a limited quantity is unknown.
-
-        Every command takes a period, so of n commands the state must have grown older by n periods; what it lacks
-        adds up.
-        """
-        period = self._info.period
-        ahead = state.time - last.time
-        if not (ahead > 0 if self._since else ahead >= 0):
-            raise RobotError(f"the reading is old: its time stands at {state.time:.3f} s")
-        lag = max(0.0, self._lag + self._since * period - ahead)
-        if lag > (self.config.patience + 1) * period:
-            raise RobotError(f"the reading is {lag:.3f} s old, and falls behind")
-        limited = {f"{name}/{what}" for name, limit in self.config.joints.items() for what in limit.limited}
-        lost = sorted(limited & self._not_finite(state)) if limited else []
-        if lost:
-            raise RobotError(f"{', '.join(lost)}, which has a limit, is not measured any more")
-        self._lag = lag
-
-    def _watch(self, state: State) -> None:
-        """Trip if a joint is beyond its limits, or the loop too slow."""
-        beyond = (
-            (state.position < self._joint_low)
-            | (state.position > self._joint_high)
-            | (np.abs(state.velocity) > self._joint_speed)
-            | (np.abs(state.torque) > self._joint_torque)
-        )
-        self._beyond = self._beyond + 1 if beyond.any() else 0
-        if self._beyond >= self.config.excess:
-            names = [name for name, bad in zip(self._info.joints, beyond, strict=True) if bad]
-            at = int(np.argmax(beyond))
-            self._stop_and_release(
-                f"joint {', '.join(names)} beyond its limits ({state.position[at]:.3f} rad, "
-                f"{state.velocity[at]:.3f} rad/s, {state.torque[at]:.3f} N·m)"
-            )
-        if self._state is None or self._missed or not self._sends:
-            return
-        late = state.time - self._state.time > (self._sends + 0.5) * self._info.period
-        self.report.overruns += late
-        self._late = self._late + 1 if late else 0
-        if self._late > self.config.overruns:
-            self._stop_and_release(f"{self._late} periods in a row took too long")
 
     def _bounds_here(self) -> Bounds:
         """Return the limits of the next command: outside its range, a column walks."""
@@ -447,7 +375,7 @@ class SafeRobot(Robot):
             self._stop_and_release(f"the stop key cannot be asked: {error!r}")
         if pressed:
             self._stop_and_release("the stop key")
-        if self._sends:
+        if self._watch.commands:
             self._read()
         try:
             # Whoever calls `stop` in another thread waits here for this command, and stops then.
@@ -463,13 +391,12 @@ class SafeRobot(Robot):
         if self.robot.held_back:  # as by a speed slider: else the machine would run after the commands later
             motion = Motion(sent.copy(), (sent - self._last.value) / self._info.period)
         self._last = motion
-        self._sends += 1
-        self._since += 1
+        self._watch.commanded()
         return sent
 
     def _walk_on(self, target: Motion) -> Array:
         """Send the next command of a walk."""
-        state = self._state
+        state = self._watch.state
         sent = self._send(limit_motion(target, self._last, self._walking, self._info.period))
         if state is not None:
             self._observe(state, sent)
