@@ -13,6 +13,7 @@ from pliant.controllers.controller import (
     run,
     run_before,
 )
+from pliant.controllers.desired_motion import desired_motion, for_joints
 from pliant.controllers.feedforward import FeedForward, Playback, Rows
 from pliant.controllers.frequency_response import (
     FrequencyResponse,
@@ -27,19 +28,9 @@ from pliant.controllers.ilc import LearningLaw, NormOptimalILC, PDTypeILC, PType
 from pliant.controllers.joint_pid import ComputedTorque, JointPID
 from pliant.controllers.learning import IterativeLearning, Learned, StopReason, Trial
 from pliant.controllers.paths import Circle, JointViaPoints, Line, Path, ViaPoints, joint_trajectory
+from pliant.controllers.recorded import Recorded
 from pliant.controllers.setpoints import SetpointPID, Setpoints
-from pliant.controllers.trajectories import (
-    Chirp,
-    MinimumJerk,
-    Motion,
-    Recorded,
-    Sine,
-    Step,
-    Trajectory,
-    desired_motion,
-    for_joints,
-    sample,
-)
+from pliant.controllers.trajectories import Chirp, MinimumJerk, Motion, Sine, Step, Trajectory, sample
 from pliant.controllers.trial import JointTrials, joint_columns
 from pliant.controllers.two_link import Elbow, TwoLinkArm
 

@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array, finite_array
 from pliant.controllers.controller import Controller, check_names
+from pliant.controllers.desired_motion import for_joints
 from pliant.controllers.feedforward import Rows
-from pliant.controllers.trajectories import Trajectory, for_joints
+from pliant.controllers.trajectories import Trajectory
 from pliant.controllers.trial import joint_columns
 from pliant.errors import check_bounds
 from pliant.hardware.robot import RobotInfo, State

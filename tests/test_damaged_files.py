@@ -26,7 +26,7 @@ from pliant.controllers import FeedForward, IterativeLearning, Motion, PTypeILC
 from pliant.controllers.identification import read_report
 from pliant.controllers.pendulum_bench import read_recording as read_bench
 from pliant.controllers.policies import OnnxPolicy, SB3Policy, export_onnx, load_policy, made_for, period_of
-from pliant.controllers.trajectories import Recorded
+from pliant.controllers.recorded import Recorded
 from pliant.envs import describe
 from pliant.errors import PliantError
 from pliant.files import write_json

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from pliant.controllers.arm_kinematics import ArmKinematics
 from pliant.controllers.checks import Array, finite_array, positive
 from pliant.controllers.poses import between
-from pliant.controllers.trajectories import Recorded
+from pliant.controllers.recorded import Recorded
 from pliant.errors import FileFormatError, OutOfBoundsError, PliantError, ShapeError
 from pliant.files import PathLike, read_npz, write_npz
 

@@ -25,7 +25,8 @@ from numpy.typing import ArrayLike
 from pliant.actuators import CompliantJoint, Drive, Mode
 from pliant.actuators.drives.link_pid import link_pid
 from pliant.controllers.checks import finite_array
-from pliant.controllers.trajectories import Motion, check_range
+from pliant.controllers.desired_motion import check_range
+from pliant.controllers.trajectories import Motion
 from pliant.envs.simulation.compiled_robot import CompiledRobot
 from pliant.envs.simulation.resting import (
     compensated_weight,

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import finite_array
+from pliant.controllers.desired_motion import check_range, desired_motion
 from pliant.controllers.paths import Circle, Path
-from pliant.controllers.trajectories import MinimumJerk, Trajectory, check_range, desired_motion
+from pliant.controllers.trajectories import MinimumJerk, Trajectory
 from pliant.envs.selection import select
 from pliant.envs.tasks.ends import periods
 from pliant.envs.tasks.kinematics import Kinematics

@@ -10,8 +10,9 @@ import pytest
 from pliant.controllers.controller import Adjustable, Controller, End, check_names, periods, run, run_before
 from pliant.controllers.feedforward import Rows
 from pliant.controllers.joint_pid import ComputedTorque, JointPID
+from pliant.controllers.recorded import Recorded
 from pliant.controllers.setpoints import Setpoints
-from pliant.controllers.trajectories import MinimumJerk, Recorded, Step
+from pliant.controllers.trajectories import MinimumJerk, Step
 from pliant.errors import MismatchError, OutOfBoundsError, RobotError, ShapeError, UnknownNameError
 from pliant.hardware.robot import Channel, Robot, RobotInfo, State, check_command
 from pliant.hardware.safety import SafeRobot

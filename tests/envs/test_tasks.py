@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from pliant.controllers.paths import Circle
-from pliant.controllers.trajectories import MinimumJerk, Recorded, Sine, Step
+from pliant.controllers.recorded import Recorded
+from pliant.controllers.trajectories import MinimumJerk, Sine, Step
 from pliant.controllers.two_link import TwoLinkArm
 from pliant.envs.tasks import TASKS, Episodes, PlanarKinematics, Reach, TaskOnRobot, Throw, Track, TrackPath
 from pliant.envs.tasks.observations import Signals
