@@ -29,6 +29,8 @@ _SEARCHES, _SEARCH_STEPS = 3, 25
 
 _LONGEST = 1e6
 """A step that nothing bounds, s."""
+_ROOT = 1e-7
+"""How exactly the longest step is found, of itself."""
 
 _SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 _RK4 = int(mujoco.mjtIntegrator.mjINT_RK4)
@@ -178,20 +180,22 @@ class _Bound:
         return np.asarray(whole[:, self._dofs][:, :, self._dofs] + np.diag(self._motors), dtype=np.float64)
 
     def _of_single_steps(self, matrices: Array) -> tuple[float, int]:
-        def vibration(step: float) -> tuple[float, int]:
-            """Largest eigenvalue of M⁻¹·diag(K·h² + 2·D·h), and the joint that moves most in it."""
-            root = np.sqrt((self._stiffness * step**2 + 2 * self._damping * step) / self._bristles)
-            values, vectors = np.linalg.eigh(root[:, None] * self._inverses(matrices, step) * root)
-            pose = int(np.argmax(values[:, -1]))
-            return float(values[pose, -1]), int(np.argmax(np.abs(vectors[pose, :, -1])))
+        fixed = None if self._carried.any() else self._inverses(matrices, 0.0)
 
-        low, high = 0.0, 1.0
-        while vibration(high)[0] < 4.0 and high < _LONGEST:
-            high *= 2.0
-        while high - low > 1e-6 * high:
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if vibration(middle)[0] < 4.0 else (low, middle)
-        return low, vibration(low)[1]
+        def scaled(step: float) -> Array:
+            """M⁻¹·diag(K·h² + 2·D·h), made symmetric."""
+            root = np.sqrt((self._stiffness * step**2 + 2 * self._damping * step) / self._bristles)
+            inverse = self._inverses(matrices, step) if fixed is None else fixed
+            return np.asarray(root[:, None] * inverse * root)
+
+        def excess(log_step: float) -> float:
+            """Logarithm of its largest eigenvalue over 4."""
+            return math.log(float(np.linalg.eigvalsh(scaled(math.exp(log_step)))[:, -1].max()) / 4.0)
+
+        step = math.exp(_root(excess, math.log(_LONGEST)) - 2 * _ROOT)  # not a hair too long
+        values, vectors = np.linalg.eigh(scaled(step))
+        pose = int(np.argmax(values[:, -1]))
+        return step, int(np.argmax(np.abs(vectors[pose, :, -1])))
 
     def _of_rk4(self, matrices: Array) -> tuple[float, int]:
         """From the poles of links on springs, with the damping of joints and drives."""
@@ -206,6 +210,23 @@ class _Bound:
         steps = _rk4_reach(poles) / np.maximum(np.abs(poles), 1.0 / _LONGEST)
         pose, pole = np.unravel_index(int(np.argmin(steps)), steps.shape)
         return float(steps[pose, pole]), int(np.argmax(np.abs(vectors[pose, :count, pole])))
+
+
+def _root(excess: Callable[[float], float], longest: float) -> float:
+    """Where a function that rises, at most twice as fast as its argument, is 0; `longest` if it is less before."""
+    high = 0.0
+    while (above := excess(high)) < 0.0:
+        if high >= longest:
+            return longest
+        high = min(high + 1.0, longest)
+    while above > _ROOT:
+        high -= 0.5 * above  # there at once where nothing damps, and never beyond it
+        below = high - (above := excess(high)) - _ROOT
+        if above > _ROOT and excess(below) < 0.0:
+            from scipy.optimize import brentq
+
+            return float(brentq(excess, below, high, xtol=_ROOT))
+    return high
 
 
 def _rk4_reach(poles: Array) -> Array:

@@ -267,14 +267,22 @@ def _check_factor(what: str, factor: Distribution, base: float, parameter: Param
 
 def _prepare(model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisation: Randomisation) -> None:
     """Check the time step for the quickest robot that can be drawn, and give the joints' rows what it needs."""
+    if randomisation.stiffness is not None:
+        _check_springs(model, randomisation.stiffness.bounds[1])
+    if not (
+        randomisation.mass
+        or randomisation.damping
+        or randomisation.law
+        or randomisation.drive
+        or randomisation.supply
+    ):
+        return  # the model's own check stands
     quickest = copy.copy(model)
     if randomisation.mass is not None:
         lowest = randomisation.mass.bounds[0]
         quickest.body_mass[:] *= lowest
         quickest.body_inertia[:] *= lowest
         mujoco.mj_setConst(quickest, mujoco.MjData(quickest))
-    if randomisation.stiffness is not None:
-        _check_springs(model, randomisation.stiffness.bounds[1])
     if randomisation.damping is not None:  # the integrator carries it, so that more of it is slower
         quickest.dof_damping[:] *= randomisation.damping.bounds[0]
     step = float(model.opt.timestep)
