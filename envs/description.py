@@ -38,7 +38,7 @@ from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.models.several import Placed
 from pliant.envs.models.surroundings import with_surroundings
 from pliant.envs.models.targets import with_targets
-from pliant.envs.simulation.signals import Sensing
+from pliant.envs.simulation.sensing import Sensing
 from pliant.envs.simulation.simulated_robot import SimulatedRobot
 from pliant.errors import ConfigurationError, FileFormatError, PliantError, check_bounds, unknown_name
 from pliant.files import existing_file

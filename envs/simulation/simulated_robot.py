@@ -22,7 +22,7 @@ from pliant.envs.simulation.compiled_robot import compile_robot, recalled
 from pliant.envs.simulation.readings import Sensors, deliver, diverged, give
 from pliant.envs.simulation.resting import put_at_rest
 from pliant.envs.simulation.rollout import OpenLoop, run_open_loop
-from pliant.envs.simulation.signals import Sensing
+from pliant.envs.simulation.sensing import Sensing
 from pliant.envs.simulation.start import fill_histories
 from pliant.errors import ConfigurationError, RobotError, ShapeError, check_bounds, unknown_name
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command, stacked

@@ -14,7 +14,7 @@ from pliant.envs.models.hexapod import JOINTS, REFERENCE_SERVO, STANCE, hexapod
 from pliant.envs.models.hexapod_body import DROP, LEGS, LINKS, TRUNK
 from pliant.envs.movement import OpenLoop
 from pliant.envs.simulation import SimulatedRobot
-from pliant.envs.simulation.signals import Sensing
+from pliant.envs.simulation.sensing import Sensing
 from pliant.errors import check_bounds, unknown_name
 from pliant.experiments.experiment import Experiment, Outcome
 from pliant.experiments.task_runs import Findings
