@@ -238,7 +238,13 @@ def _below(
         key = (*above, str(name))
         said = entries.get(key, ())
         own = _documentation(key, value)
-        spread = isinstance(value, Mapping) and bool(value) and any(entry.spread for _, entry in said)
+        spread = (
+            isinstance(value, Mapping)
+            and bool(value)
+            and (
+                any(entry.spread for _, entry in said) or any(place[:-1] == key for _, place in composition.files)
+            )
+        )
         comments = [entry.comment for _, entry in said]
         meaning = _meaning(comments, [written.arguments.get(str(name), ""), own.summary])
         default = "" if spread else _shown(value, key, composition.resolved)
@@ -281,7 +287,7 @@ def _meaning(comments: Sequence[str], written: Sequence[str]) -> str:
 
 def is_unit(text: str) -> bool:
     """Whether a text is nothing but units: `N·m·s/rad`, `m and rad`."""
-    words = re.findall(r"[^\W\d_]+|1", re.sub("[²³⁻¹°]", "", text))
+    words = re.findall(r"[^\W_]+", re.sub("[²³⁻¹°]", "", text))
     return bool(words) and all(word in _UNITS | {"and", "or"} for word in words)
 
 
