@@ -338,7 +338,7 @@ def _wrong(where: str, value: Any, wanted: str) -> ConfigurationError:
 
 
 @contextmanager
-def _initialised() -> Iterator[Any]:
+def initialised() -> Iterator[Any]:
     """Hydra's loader of configurations: the one of the command line that is running, if one is."""
     from hydra import initialize_config_module
     from hydra.core.global_hydra import GlobalHydra
@@ -359,7 +359,7 @@ def usual_settings(config_name: str, overrides: Sequence[str]) -> DictConfig:
     """
     from hydra import compose
 
-    with _initialised() as loader:
+    with initialised() as loader:
         kept = [
             word
             for word in overrides

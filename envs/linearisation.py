@@ -109,7 +109,7 @@ def built_law(node: Any, description: RobotDescription, motion: Motion, columns:
         columns: index of the command column of each joint.
 
     Raises:
-        As `build` and `impulse_responses`.
+        PliantError: as `build` and `impulse_responses`.
     """
     known: dict[str, Any] = {}
     if "period" in node and node.period is None:

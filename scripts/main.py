@@ -99,6 +99,11 @@ def _main(arguments: list[str]) -> int:
     if verb not in verbs():
         print(f"pliant: {unknown_name('verb', verb, verbs())}", file=sys.stderr)
         return 2
+    from pliant.conf.verb_help import asks_help, quick_help
+
+    if asks_help(rest) and (text := quick_help(verb, rest)) is not None:
+        print(text)
+        return 0
     if verb in _WITHOUT_PICTURES:
         os.environ["MUJOCO_GL"] = "disabled"
     elif not os.environ.get("MUJOCO_GL") and not _has_display():

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from pliant import command_line
 from pliant.conf.build import build
+from pliant.conf.verb_help import asks_help
 from pliant.errors import ConfigurationError, require_extra, unknown_name
 from pliant.experiments.documentation import write_docs
 from pliant.experiments.experiment import Experiment
@@ -95,7 +96,8 @@ def job(config: DictConfig) -> None:
 def main() -> None:
     """Run the verb on the command line's arguments."""
     with command_line.explained_errors():
-        sys.argv[1:] = overrides(sys.argv[1:])
+        if not asks_help(sys.argv[1:]):
+            sys.argv[1:] = overrides(sys.argv[1:])
     command_line.run(job, "reproduce")
 
 

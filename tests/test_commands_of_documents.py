@@ -26,7 +26,7 @@ _PLACES = r"(runs|RUN|FOLDER)\b"
 def of_page(page):
     """Every `pliant …` of a page's blocks, split into words."""
     fences = re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
-    lines = [line for language, block in fences if language in ("", "sh") for line in block.splitlines()]
+    lines = [line for language, block in fences if language in ("", "sh", "bash") for line in block.splitlines()]
     return [words(line) for line in lines if re.match(r"(\.venv/bin/)?pliant ", line)]
 
 
@@ -37,8 +37,8 @@ def of_help(file):
 
 
 def words(line):
-    """A command's words; what follows three blanks, or a #, is a remark."""
-    return shlex.split(re.split(r" {3,}", line)[0], comments=True)[1:]
+    """A command's words; what follows three blanks, or a #, is a remark, and & sends it to the background."""
+    return shlex.split(re.split(r" {3,}", line)[0].removesuffix(" &"), comments=True)[1:]
 
 
 def first_of_sweeps(overrides):
@@ -101,9 +101,9 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "leg.yaml").write_text("model: leg.xml\n")
     (tmp_path / "leg.xml").write_text(_MODEL.format("hip"))
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    found = tmp_path / "runs" / "gait" / "DATE"
-    found.mkdir(parents=True)
-    (found / "best.yaml").write_text("controller: matsuoka\nsettings: {stride: 0.05}\n")
+    for found in (tmp_path / "runs" / "gait" / "DATE", tmp_path / "runs" / "search"):
+        found.mkdir(parents=True)
+        (found / "best.yaml").write_text("controller: matsuoka\nsettings: {stride: 0.05}\n")
     monkeypatch.chdir(tmp_path)
 
 

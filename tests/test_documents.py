@@ -140,6 +140,20 @@ def test_the_page_on_universal_robots_runs_as_it_stands(tmp_path):
     assert run_python(f"{elsewhere}\nassert log['cycle'][0] == 1, log", tmp_path) == "1\n"
 
 
+@pytest.mark.parametrize("page", ["docs/physics.md", "docs/stability.md", "docs/time.md", "docs/safety.md"])
+def test_the_pages_that_explain_run_as_they_stand(page, tmp_path):
+    for example in blocks(page, "python"):
+        assert run_python(example, tmp_path)
+
+
+def test_the_page_on_sensors_runs_as_it_stands(tmp_path):
+    driver, use = blocks("docs/own-sensor.md", "python")
+    (tmp_path / "mysensor.py").write_text(driver)
+    read = run_python(use, tmp_path)
+    assert "'wrist/force_z': 12.5" in read
+    assert "'wrist/torque_y': 0.1" in read
+
+
 @pytest.mark.parametrize("page", ["README.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))])
 def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", (ROOT / page).read_text()):

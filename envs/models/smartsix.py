@@ -29,7 +29,7 @@ def smartsix(**settings: Any) -> RobotModel:
         settings: of `ArmSettings`.
 
     Raises:
-        As `build_arm`.
+        PliantError: as `build_arm`.
     """
     design = ArmDesign(
         name=NAME,

@@ -37,7 +37,9 @@ class Uniform(Distribution):
     """
 
     low: float
+    """Smallest number."""
     high: float
+    """Largest number."""
 
     def __post_init__(self) -> None:
         _check_range(self, self.low, self.high)
@@ -62,7 +64,9 @@ class LogUniform(Distribution):
     """
 
     low: float
+    """Smallest number."""
     high: float
+    """Largest number."""
 
     def __post_init__(self) -> None:
         positive("LogUniform low", self.low)
@@ -91,7 +95,9 @@ class Normal(Distribution):
     mean: float
     deviation: float
     low: float
+    """Smallest number."""
     high: float
+    """Largest number."""
 
     def __post_init__(self) -> None:
         positive("Normal deviation", self.deviation)

@@ -18,6 +18,7 @@ from rich.console import Console
 
 from pliant.conf.build import CALLBACKS, check_trusted
 from pliant.conf.checks import check_settings, unknown_setting, usual_settings
+from pliant.conf.verb_help import asks_help, verb_help
 from pliant.errors import OutputError, PliantError, require_extra
 from pliant.files import ensure_folder, new_folder, write_json
 
@@ -122,6 +123,9 @@ def run(job: Callable[[DictConfig], Any], config_name: str, *changes: Callable[[
     with explained_errors():
         for change in (ordered, *changes, ordered):
             sys.argv[1:] = change(sys.argv[1:])
+        if asks_help(sys.argv[1:]):
+            print(verb_help(config_name, _overrides(sys.argv[1:])))
+            return
         for choice in sys.argv[1:]:
             if choice in _PLUGINS:
                 plugin, extra = _PLUGINS[choice]
@@ -148,6 +152,20 @@ def ordered(arguments: Sequence[str]) -> list[str]:
         if word in _VALUED and (value := next(words, None)) is not None:
             options.append(value)
     return [*settings, *options]
+
+
+def _overrides(arguments: Sequence[str]) -> list[str]:
+    """The settings of a command line; a folder of the user's own files (`--config-dir`) as a place to look in."""
+    found, words = [], iter(arguments)
+    for word in words:
+        option, _, value = word.partition("=")
+        if option in ("--config-dir", "-cd"):
+            found.append(f"hydra.searchpath=[file://{Path(value or next(words, '')).resolve()}]")
+        elif option in _VALUED and not value:
+            next(words, None)
+        elif not word.startswith("-"):
+            found.append(word)
+    return found
 
 
 def _explained(job: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:

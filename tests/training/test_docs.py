@@ -7,12 +7,11 @@ from pliant.scripts import sweep
 
 
 def commands(root):
-    """Every `pliant …` of the page, split into words."""
-    blocks = re.findall(
-        r"^```sh\n(.*?)^```", (root / "docs" / "training.md").read_text(), re.DOTALL | re.MULTILINE
-    )
+    """Every `pliant …` of the page on sweeps, split into words."""
+    page = (root / "docs" / "sweeps.md").read_text()
+    blocks = re.findall(r"^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("pliant ")]
-    assert len(lines) > 20
+    assert len(lines) > 8
     return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
