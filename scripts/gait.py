@@ -74,7 +74,8 @@ def _try(config: DictConfig, robot: SimulatedRobot, limits: GaitLimits, folder: 
     show_trial(console, trial.measures)
     console.print(f"results in {folder}", soft_wrap=True)
     if config.report.write:
-        command_line.show_report(write_gait_report(folder, trial), console, browse=config.report.open)
+        ran = command_line.ran(robot.info.name)
+        command_line.show_report(write_gait_report(folder, trial, ran), console, browse=config.report.open)
     if film is not None:
         motion = LoopedMovement(Movement(robot, gait, config.duration))
         written = film_motion(
@@ -151,7 +152,8 @@ def _search(config: DictConfig, robot: SimulatedRobot, asked: _Asked, folder: Pa
     show_search(console, search)
     console.print(f"results in {folder}", soft_wrap=True)
     if config.report.write:
-        command_line.show_report(write_search_report(folder, search), console, browse=config.report.open)
+        ran = command_line.ran(robot.info.name)
+        command_line.show_report(write_search_report(folder, search, ran), console, browse=config.report.open)
     if search.best is None:
         if command_line.is_sweep():
             raise ConfigurationError(metrics["detail"])

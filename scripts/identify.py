@@ -62,7 +62,8 @@ def job(config: DictConfig) -> dict[str, Any]:
     write_json(folder / "metrics.json", metrics)
     if interrupted:
         raise KeyboardInterrupt(f"without the prediction of unseen gains and the report; the servo is in {folder}")
-    report = write_report(folder, recordings, result, folds)
+    ran = command_line.ran(f"servo {recordings[0].servo}", "simulated beside recordings of the real servo")
+    report = write_report(folder, recordings, result, folds, ran)
     console.print(f"results in {folder}" + ("" if report is None else f"; report: {report}"), soft_wrap=True)
     return metrics
 

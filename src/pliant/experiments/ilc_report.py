@@ -14,7 +14,7 @@ from pliant.envs.simulation.holding import TrialStart
 from pliant.errors import MissingExtraError
 from pliant.files import write_bytes
 from pliant.hardware.robot import Array
-from pliant.report import COLOURS, Report, animation, figure
+from pliant.report import COLOURS, Ran, Report, animation, figure, label
 
 _FRAMES = 24
 
@@ -108,6 +108,7 @@ def write_report(
     metrics: dict[str, Any],
     start: TrialStart,
     pictures: bool,
+    ran: Ran | None = None,
 ) -> Path | None:
     """Write `report.html`; returns its path, or None (and says so) where the extra `report` is missing."""
     assert learned.best is not None
@@ -115,6 +116,7 @@ def write_report(
         f"Learning a motion on {robot.info.name}",
         f"{str(learned.reason).capitalize()}: {learned.detail}. "
         f"{metrics['simulated_seconds']:.0f} s simulated in {metrics['physics_seconds']:.2f} s.",
+        ran,
     )
     if metrics["forecast"]:
         report.text(metrics["forecast"])
@@ -133,10 +135,16 @@ def write_report(
         return None
     report.heading("Numbers")
     shown = ("converged", "iterations", "max_error_rad", "rms_error_rad", "wall_seconds", "physics_seconds")
-    report.table(("quantity", "value"), [(name, metrics[name]) for name in shown])
+    report.table(("quantity", "value"), [(label(name), metrics[name]) for name in shown])
     report.heading("Joints")
+    units = {j.name: {p.name: p.unit for p in j.description.law.law.parameters} for j in robot.compiled.joints}
     rows = [
-        (joint, values["law"], values["mode"], ", ".join(f"{k} = {v:g}" for k, v in values["parameters"].items()))
+        (
+            joint,
+            values["law"].rpartition(":")[2],
+            values["mode"],
+            ", ".join(f"{k} = {v:g} {units[joint][k]}" for k, v in values["parameters"].items()),
+        )
         for joint, values in metrics["joints"].items()
         if values["law"]
     ]

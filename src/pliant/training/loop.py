@@ -29,12 +29,9 @@ from pliant.training.environments import make_environment, policy_info, vector_e
 from pliant.training.evaluation import TRAINING_CHECKS, run_together
 from pliant.training.learner import Learner
 from pliant.training.loggers import make_logger
-from pliant.training.recording import UNTRAINED
+from pliant.training.recording import TRAINED, UNTRAINED
 from pliant.training.run_settings import environment_settings
 from pliant.training.statistics import summary
-
-POLICY = "policy.onnx"
-"""The best policy of a run, in its folder."""
 
 _OBJECTIVES = ("reward_mean", "success_rate", "length_mean")
 """What a search can be for."""
@@ -122,7 +119,7 @@ class Training:
         self.evaluations, self.best = list(progress["evaluations"]), progress["best"]
         self.seconds, self.best_file, self.saved = progress["seconds"], best_file, self.learner.steps
         if best_file is not None:
-            write_bytes(self.folder / POLICY, best_file)
+            write_bytes(self.folder / TRAINED, best_file)
 
     def run(self, stop: Interruption) -> str:
         """Learn until the configured number of steps, or until stopped.
@@ -173,7 +170,7 @@ class Training:
         if better:
             self.best = found
             self.best_file = onnx_content(policy)
-            write_bytes(self.folder / POLICY, self.best_file)
+            write_bytes(self.folder / TRAINED, self.best_file)
         mark = "[green]best[/]" if better else ""
         self.console.print(
             f"{steps:10,}  {found['success_rate']:8.0%}  {found['reward_mean']:9.2f} "

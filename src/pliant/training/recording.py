@@ -5,14 +5,17 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from pliant.controllers.policies import load_policy
 from pliant.controllers.policies.loading import policy_file
 from pliant.controllers.policy import Policy
 from pliant.envs.env import PliantEnv
 from pliant.envs.recorded_episode import RecordedEpisode, RecordedImages, Shot
-from pliant.training.environments import Env
+from pliant.training.environments import Env, make_environment, policy_info
 from pliant.training.evaluation import WITHOUT_FILE, named_or_loaded, run_episode
 from pliant.training.statistics import Episode
 
+TRAINED = "policy.onnx"
+"""The best policy of a run, in its folder."""
 UNTRAINED = "untrained.onnx"
 """The policy of a run before it has learned anything, in its folder."""
 _LABELS = {"zero": "zero action", "random": "random actions"}
@@ -36,6 +39,25 @@ def record_episode(policy: Policy, env: Any, seed: int, label: str) -> tuple[Epi
     recorded.go_on(policy)
     verdict = "the robot failed" if episode.failure else "success" if episode.success else "no success"
     return episode, Shot(label, recorded, verdict)
+
+
+def record_beside(config: DictConfig, folder: Path, seed: int) -> list[Shot]:
+    """Record an episode of the best policy of a training, and of its untrained one.
+
+    Args:
+        config: of the training.
+        folder: of its run.
+        seed: of the episode.
+
+    Raises as `load_policy`.
+    """
+    env = make_environment(config, "rgb_array")
+    try:
+        files = {"policy": folder / TRAINED, "untrained": folder / UNTRAINED}
+        policies = {label: load_policy(file, policy_info(env)) for label, file in files.items()}
+        return [record_episode(policy, env, seed, label)[1] for label, policy in policies.items()]
+    finally:
+        env.close()
 
 
 def policy_label(name: str) -> str:
