@@ -65,6 +65,7 @@ class RecordedEpisode:
         self._states.append(state)
         self._rows.append(self._env.numbers.copy())
         self.over = len(self) - 1
+        self._forget()
 
     def go_on(self, decide: Callable[[Any], NDArray[np.float32]], seconds: float = AFTER) -> None:
         """Let the episode go on past its end; after a failure, of the task or of the robot, it stands still.
@@ -86,6 +87,12 @@ class RecordedEpisode:
         missing = over + periods + 1 - len(self)
         self._states += [self._states[-1]] * missing
         self._rows += [self._rows[-1]] * missing
+        self._forget()
+
+    def _forget(self) -> None:
+        """Compute anew what depends on all instants."""
+        for name in ("_numbers", "_poses"):
+            self.__dict__.pop(name, None)
 
     def show(self, k: int) -> mujoco.MjData:
         """Return the simulation with the positions of an instant."""

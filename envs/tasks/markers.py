@@ -28,6 +28,8 @@ Colour = tuple[float, float, float, float]
 
 WANTED: Final[Colour] = (0.10, 0.62, 0.24, 0.9)
 """What is to be reached or followed."""
+GHOST: Final[Colour] = (0.10, 0.62, 0.24, 0.35)
+"""Likewise, of the robot itself in that posture."""
 MEASURED: Final[Colour] = (0.04, 0.38, 0.72, 0.9)
 """What the robot does."""
 THROWN: Final[Colour] = (0.95, 0.45, 0.05, 1.0)
@@ -42,7 +44,7 @@ class Ghost(NamedTuple):
 
     qpos: Array
     """Positions of its model, (nq,)."""
-    colour: Colour = (0.10, 0.62, 0.24, 0.35)
+    colour: Colour = GHOST
 
 
 Mark = Shape | Ghost

@@ -69,7 +69,7 @@ def film(
         drawn = _drawn_by(shots, step, width, height, stack)
         for k in instants:
             images = [
-                _labelled(draw(min(k, len(shot.episode) - 1)), shot, k)
+                _told(draw(min(k, len(shot.episode) - 1)), shot, k)
                 for draw, shot in zip(drawn, shots, strict=True)
             ]
             frames.append(np.concatenate(images, axis=1))
@@ -198,8 +198,14 @@ def _resized(images: Sequence[Image], width: int, height: int) -> _Drawn:
     return lambda k: np.array(Pictures.fromarray(images[k]).resize((width, height)))
 
 
-def _labelled(image: Image, shot: Shot, k: int) -> Image:
+def _told(image: Image, shot: Shot, k: int) -> Image:
     """Write who acts, the time, and what came of it once the episode is over, into an image."""
+    time = f"{min(k, shot.episode.over) * shot.episode.period:.2f} s"
+    return labelled(image, shot.label, f"{shot.verdict}  {time}" if k >= shot.episode.over else time)
+
+
+def labelled(image: Image, left: str, right: str = "") -> Image:
+    """Return an image with a bar at the top that says something at either end."""
     from PIL import Image as Pictures
     from PIL import ImageDraw, ImageFont
 
@@ -209,9 +215,6 @@ def _labelled(image: Image, shot: Shot, k: int) -> Image:
     bar, font = round(1.7 * size), ImageFont.load_default(size)
     draw = ImageDraw.Draw(picture, "RGBA")
     draw.rectangle((0, 0, width, bar), fill=(255, 255, 255, 205))
-    draw.text((size // 2, bar / 2), shot.label, fill=(20, 20, 20, 255), font=font, anchor="lm")
-    told = f"{min(k, shot.episode.over) * shot.episode.period:.2f} s"
-    if k >= shot.episode.over and shot.verdict:
-        told = f"{shot.verdict}  {told}"
-    draw.text((width - size // 2, bar / 2), told, fill=(20, 20, 20, 255), font=font, anchor="rm")
+    for x, text, anchor in ((size // 2, left, "lm"), (width - size // 2, right, "rm")):
+        draw.text((x, bar / 2), text, fill=(20, 20, 20, 255), font=font, anchor=anchor)
     return np.array(picture)
