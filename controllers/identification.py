@@ -9,7 +9,7 @@ is a band over all of them (`IdentificationResult.band`), not one line.
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -31,6 +31,8 @@ from pliant.errors import ConfigurationError, FileFormatError, OutOfBoundsError
 from pliant.files import PathLike, check_json, existing_file
 
 SOURCE = "identified from recordings of a pendulum"
+
+Note = Callable[[], None]
 
 _REFINEMENTS = 2
 _DRAWS = 16
@@ -130,6 +132,7 @@ def identify(
     starts: int = 12,
     seed: int = 0,
     source: str = SOURCE,
+    note: Note = lambda: None,
 ) -> IdentificationResult:
     """Identify a servo's motor and friction, and its bench, from recordings.
 
@@ -140,6 +143,7 @@ def identify(
             A search of M6 over twelve recordings of 6 s takes about six seconds.
         seed: of the draws. The same recordings, model, starts and seed give the same result.
         source: written into the servo.
+        note: called after every search; there are `search_count(starts)`.
 
     Raises:
         UnknownNameError: no such friction model.
@@ -152,11 +156,15 @@ def identify(
     fit = ServoFit(together, model, source)
     rng = np.random.default_rng(seed)
     starting = fit.screened(starts, rng)
-    found = [fit.search(start) for start in starting]
+    found = []
+    for start in starting:
+        found.append(fit.search(start))
+        note()
     best = min(found, key=fit.cost)
     others = fit.equals([point for point in found if point is not best], best)
     for _ in range(_REFINEMENTS):
         best = fit.refined(best)
+        note()
     servo, bench = fit.built(best)
     traces = {r.name: simulate(r, servo, bench) for r in together}
     errors = tuple(residuals(r, traces[r.name]) for r in together)
@@ -166,8 +174,18 @@ def identify(
     return IdentificationResult(servo, bench, fit.estimates(best, covariance, others), errors, traces, *built)
 
 
+def search_count(starts: int) -> int:
+    """Return how many searches `identify` makes."""
+    return starts + _REFINEMENTS
+
+
 def leave_one_gain_out(
-    recordings: Sequence[Recording], model: str = "m6", *, starts: int = 12, seed: int = 0
+    recordings: Sequence[Recording],
+    model: str = "m6",
+    *,
+    starts: int = 12,
+    seed: int = 0,
+    note: Note = lambda: None,
 ) -> tuple[HeldOut, ...]:
     """For each P gain, identify from the other gains' recordings and predict its own; see `identify`.
 
@@ -180,7 +198,8 @@ def leave_one_gain_out(
     folds = []
     for gain in gains:
         unseen = [recording for recording in recordings if recording.p_gain == gain]
-        result = identify([r for r in recordings if r.p_gain != gain], model, starts=starts, seed=seed)
+        others_of = [r for r in recordings if r.p_gain != gain]
+        result = identify(others_of, model, starts=starts, seed=seed, note=note)
         inside = [(low <= r.position) & (r.position <= high) for r in unseen for low, high in (result.band(r),)]
         others = tuple(mean_error(predict(unseen, *other)) for other in result.others)
         covered = float(np.mean([share.mean() for share in inside]))

@@ -16,7 +16,7 @@ from pliant.controllers.controller import run
 from pliant.controllers.feedforward import Rows
 from pliant.envs.rendering import RENDER_MODES, Drawable, RobotView
 from pliant.envs.tasks.kinematics import Kinematics
-from pliant.envs.tasks.row import VERDICT
+from pliant.envs.tasks.row import SUCCESS, TERMINATED, VERDICT
 from pliant.envs.tasks.task import Observation, Task
 from pliant.errors import ConfigurationError, MissingAttributeError, OutOfBoundsError, RobotError, ShapeError
 from pliant.hardware.robot import Array, Robot, State
@@ -126,6 +126,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self._episodes = self.task.episodes(1)
         self._going = False
         """Whether an episode is going on."""
+        self._lost = False
+        """Whether the robot failed in it."""
         self._look()
 
     @property
@@ -177,7 +179,7 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         super().reset(seed=seed)
         if options:
             raise ConfigurationError(f"reset takes no options; got {', '.join(map(repr, options))}.")
-        self._going = False
+        self._going = self._lost = False
         self._place(self.task.begin(self._episodes, 0, self.np_random), self.task.place(self.np_random))
         self._read()
         if not self.task.observe(self._episodes):
@@ -222,6 +224,30 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         if self.render_mode == "human":
             self.render()
         return self._observation.copy(), reward, terminated == 1.0, truncated == 1.0, info
+
+    @property
+    def numbers(self) -> Array:
+        """The numbers of the episode as they are now, (width,), to be read; `task.column` says which is where."""
+        return self._episodes.block[0]
+
+    @property
+    def failed(self) -> bool:
+        """Whether the episode has ended by a failure, of the task or of the robot."""
+        success, terminated = self._outcome[SUCCESS], self._outcome[TERMINATED]
+        return self._lost or bool(terminated and not success)
+
+    def prolong(self) -> Observation:
+        """Let an episode that has ended go on for a period, for pictures of what comes after its end.
+
+        Returns:
+            The last observation.
+
+        Raises:
+            RobotError: the robot is not connected, or has failed.
+        """
+        self.robot.read()
+        self._going = True
+        return self._observation.copy()
 
     def render(self) -> NDArray[np.uint8] | None:
         """Return an RGB image, (height, width, 3) uint8, or show the robot in a window (mode "human").
@@ -289,7 +315,7 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
 
     def _fail(self, reason: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """End the episode because the robot failed."""
-        self._going = False
+        self._going, self._lost = False, True
         self.robot.stop()
         penalty = -self.task.task.failure_penalty
         info: dict[str, Any] = dict.fromkeys(self._terms, 0.0)

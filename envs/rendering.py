@@ -78,26 +78,35 @@ class OffscreenRenderer:
         self._renderer: mujoco.Renderer | None = None
 
     def render(
-        self, data: mujoco.MjData, shapes: Callable[[], Sequence[Shape]] | None = None
+        self,
+        data: mujoco.MjData,
+        shapes: Callable[[], Sequence[Shape]] | None = None,
+        *,
+        camera: mujoco.MjvCamera | None = None,
+        ghosts: Sequence[tuple[mujoco.MjData, tuple[float, float, float, float]]] = (),
     ) -> NDArray[np.uint8]:
         """Return an image of the simulation as it is now, (height, width, 3).
 
         Args:
             data: the simulation.
             shapes: what is drawn besides, asked for once positions are up to date.
+            camera: another one than the model's first.
+            ghosts: the same model in other positions, with red, green, blue and opacity of each.
 
         Raises:
             RenderingError: MuJoCo finds no OpenGL here.
         """
         update_positions(self._model, data)
-        camera = 0 if self._model.ncam else -1
+        eye = camera or (0 if self._model.ncam else -1)
         if self._renderer is None:
             self._renderer = self._open()
-            self._renderer.update_scene(data, camera)  # its first scene is a few pixels off those that follow
-        self._renderer.update_scene(data, camera)
+            self._renderer.update_scene(data, eye)  # its first scene is a few pixels off those that follow
+        self._renderer.update_scene(data, eye)
         self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = self._shadows
         if shapes is not None:
             add_shapes(self._renderer.scene, shapes())
+        for ghost, colour in ghosts:
+            add_ghost(self._renderer.scene, self._model, ghost, colour)
         image: NDArray[np.uint8] = self._renderer.render()
         return image
 
@@ -232,6 +241,19 @@ def add_shapes(scene: mujoco.MjvScene, shapes: Sequence[Shape]) -> None:
     for shape in shapes[: scene.maxgeom - scene.ngeom]:
         _initialise(scene.geoms[scene.ngeom], shape)
         scene.ngeom += 1
+
+
+def add_ghost(
+    scene: mujoco.MjvScene, model: mujoco.MjModel, data: mujoco.MjData, colour: tuple[float, float, float, float]
+) -> None:
+    """Add what moves of a model, in the positions of `data`, to a scene, in one colour."""
+    update_positions(model, data)
+    first, option = scene.ngeom, mujoco.MjvOption()
+    option.sitegroup[:] = 0
+    mujoco.mjv_addGeoms(model, data, option, mujoco.MjvPerturb(), mujoco.mjtCatBit.mjCAT_DYNAMIC, scene)
+    for geom in scene.geoms[first : scene.ngeom]:
+        geom.rgba[:] = colour
+        geom.matid, geom.castshadow, geom.category = -1, 0, mujoco.mjtCatBit.mjCAT_DECOR
 
 
 def as_geoms(shapes: Sequence[Shape]) -> list[Any]:

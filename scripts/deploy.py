@@ -44,6 +44,7 @@ def job(config: DictConfig) -> dict[str, Any]:
     with StopKey(config.run.stop_keys) as stop_key:
         robot = machine(config)
         deployment = prepared(config, SafeRobot(robot, build(config.safety, "safety"), stop_key), console)
+        deployment.ran = command_line.ran(robot.info.name, str(config.hardware.kind))
         with recorder_of(deployment, folder / "recording.mcap", config.hardware.kind, console) as recorder:
             try:
                 deployment.run(recorder, console)

@@ -6,6 +6,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from pliant import command_line
+from pliant.envs.description import described
 from pliant.files import write_json
 from pliant.training.evaluation import AS_BUILT, evaluate, evaluation_metrics, missing_episodes
 from pliant.training.reports import write_evaluation_report
@@ -25,7 +26,8 @@ def job(config: DictConfig) -> float:
     if missing := missing_episodes(config, conditions):
         raise KeyboardInterrupt(f"only {missing} are in these results")
     if config.report.write:
-        report = write_evaluation_report(folder, str(config.policy), conditions, found)
+        ran = command_line.ran(str(config.env) if config.get("env") else described(config.robot).model.name)
+        report = write_evaluation_report(folder, str(config.policy), conditions, found, ran)
         command_line.show_report(report, console, browse=config.report.open)
     return float(found[AS_BUILT]["success_rate"])
 

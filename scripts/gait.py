@@ -21,6 +21,7 @@ from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.files import plain, write_json
 from pliant.hardware.robot import RobotInfo
+from pliant.progress import progress
 from pliant.training.controller_file import write_controller
 from pliant.training.gait_report import METRICS, gait_metrics, show_trial, write_gait_report
 from pliant.training.gait_search import GaitSearch, SearchSettings
@@ -74,11 +75,18 @@ def _try(config: DictConfig, robot: SimulatedRobot, limits: GaitLimits, folder: 
     show_trial(console, trial.measures)
     console.print(f"results in {folder}", soft_wrap=True)
     if config.report.write:
-        command_line.show_report(write_gait_report(folder, trial), console, browse=config.report.open)
+        ran = command_line.ran(robot.info.name)
+        command_line.show_report(write_gait_report(folder, trial, ran), console, browse=config.report.open)
     if film is not None:
         motion = LoopedMovement(Movement(robot, gait, config.duration))
         written = film_motion(
-            motion, film, Controls(gauges=True), duration=config.duration, speed=1.0, width=640, height=480
+            motion,
+            film,
+            Controls(gauges=True),
+            duration=config.duration,
+            speed=1.0,
+            width=640,
+            height=480,
         )
         console.print(f"film: {written}", soft_wrap=True)
     if not trial.measures.kept and not command_line.is_sweep():
@@ -133,9 +141,12 @@ def _search(config: DictConfig, robot: SimulatedRobot, asked: _Asked, folder: Pa
         best = search.best
         told = "none keeps the limits yet" if best is None else f"best {chosen.objective} {search.value(best):.4g}"
         console.print(f"{len(search.tried)} of {chosen.trials} gaits tried, {told}", soft_wrap=True)
+        steps.reach(len(search.tried) - before)
 
+    before = len(search.tried)
     try:
-        search.run(done)
+        with progress(console, "search", chosen.trials - before, unit="gaits") as steps:
+            search.run(done)
     except KeyboardInterrupt:
         n, most = len(search.tried), chosen.trials
         raise KeyboardInterrupt(f"{n} of {most} gaits tried; go on with: pliant gait resume={folder}") from None
@@ -151,7 +162,8 @@ def _search(config: DictConfig, robot: SimulatedRobot, asked: _Asked, folder: Pa
     show_search(console, search)
     console.print(f"results in {folder}", soft_wrap=True)
     if config.report.write:
-        command_line.show_report(write_search_report(folder, search), console, browse=config.report.open)
+        ran = command_line.ran(robot.info.name)
+        command_line.show_report(write_search_report(folder, search, ran), console, browse=config.report.open)
     if search.best is None:
         if command_line.is_sweep():
             raise ConfigurationError(metrics["detail"])

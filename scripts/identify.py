@@ -7,11 +7,12 @@ from rich.console import Console
 
 from pliant import command_line
 from pliant.actuators.bam import friction_model
-from pliant.controllers.identification import SOURCE, HeldOut, identify, leave_one_gain_out
+from pliant.controllers.identification import SOURCE, HeldOut, identify, leave_one_gain_out, search_count
 from pliant.controllers.pendulum_bench import load_recordings
 from pliant.errors import ConfigurationError
 from pliant.experiments.identification_report import write_report
 from pliant.files import write_json
+from pliant.progress import progress
 
 
 def job(config: DictConfig) -> dict[str, Any]:
@@ -27,7 +28,9 @@ def job(config: DictConfig) -> dict[str, Any]:
             f"all recordings have the P gain {gains.pop():g}, so none can be left out: leave_one_gain_out=false."
         )
     options: dict[str, Any] = {"starts": int(config.starts), "seed": int(config.seed)}
-    result = identify(recordings, str(config.model), source=SOURCE, **options)
+    searches = search_count(options["starts"])
+    with progress(console, "identifying", searches, unit="searches") as steps:
+        result = identify(recordings, str(config.model), source=SOURCE, note=steps.advance, **options)
     for estimate in result.estimates:
         console.print(
             f"  {estimate.name:18} {estimate.value:10.4g} ± {estimate.standard_error:.2g} {estimate.unit}",
@@ -38,7 +41,8 @@ def job(config: DictConfig) -> dict[str, Any]:
     interrupted = False
     try:
         if config.leave_one_gain_out:
-            folds = leave_one_gain_out(recordings, str(config.model), **options)
+            with progress(console, "predicting unseen gains", searches * len(gains), unit="searches") as steps:
+                folds = leave_one_gain_out(recordings, str(config.model), note=steps.advance, **options)
     except KeyboardInterrupt:
         interrupted = True
     for fold in folds:
@@ -62,7 +66,8 @@ def job(config: DictConfig) -> dict[str, Any]:
     write_json(folder / "metrics.json", metrics)
     if interrupted:
         raise KeyboardInterrupt(f"without the prediction of unseen gains and the report; the servo is in {folder}")
-    report = write_report(folder, recordings, result, folds)
+    ran = command_line.ran(f"servo {recordings[0].servo}", "simulated beside recordings of the real servo")
+    report = write_report(folder, recordings, result, folds, ran)
     console.print(f"results in {folder}" + ("" if report is None else f"; report: {report}"), soft_wrap=True)
     return metrics
 

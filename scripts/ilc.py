@@ -22,8 +22,8 @@ def job(config: DictConfig) -> dict[str, Any]:
     """Learn, write `feedforward.npz`, `metrics.json` and `report.html` into the run's folder."""
     console, folder = Console(), command_line.run_folder(config.learning.resume)
     robot, motion, learned, begin, metrics = learn_motion(config, folder, console)
-    start = time.perf_counter()
-    report = write_report(folder, robot, learned, motion, metrics, begin, bool(config.report.pictures))
+    start, ran = time.perf_counter(), command_line.ran(robot.info.name)
+    report = write_report(folder, robot, learned, motion, metrics, begin, bool(config.report.pictures), ran)
     metrics["report_seconds"] = time.perf_counter() - start
     write_json(folder / "metrics.json", metrics)
     console.print(f"{learned.reason}: {learned.detail}")

@@ -7,17 +7,22 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from pliant import command_line
-from pliant.errors import check_bounds
+from pliant.controllers.policy import Policy
+from pliant.envs.recorded_episode import Image, Shot
+from pliant.errors import check_bounds, require_extra
+from pliant.progress import progress
 from pliant.training.environments import Env, make_environment
 from pliant.training.evaluation import find_policy, run_episode
+from pliant.training.recording import policy_beside, policy_label, record_episode
 from pliant.training.run_settings import named_policy, settings
 from pliant.training.statistics import Episode, summary
+from pliant.viewing.episode_film import film, picture_instants
 from pliant.viewing.film import film_format, save_film
 
 
 def render_mode(config: DictConfig) -> str | None:
     """How to draw: for a film if one is asked for, else in a window if there is, or must be, one."""
-    if config.video is not None:
+    if config.film is not None:
         return "rgb_array"
     display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     return "human" if config.window or (config.window is None and display) else None
@@ -34,46 +39,59 @@ def show(episode: Episode, console: Console) -> None:
 def job(config: DictConfig) -> None:
     """Play some episodes and print what came of them."""
     console, mode = Console(), render_mode(config)
-    video = None if config.video is None else Path(config.video)
-    if video is not None:
-        film_format(video)
+    if config.film is not None:
+        film_format(Path(config.film))
+        require_extra("PIL", "video", "a film")
     check_bounds("episodes", config.episodes, 1, 10**9)
-    options = {} if mode is None else {"width": int(config.width), "height": int(config.height)}
-    env = make_environment(config, mode, **options)
-    policy = find_policy(config, env)
-    frames: list[object] = []
+    size = {name: int(check_bounds(name, config[name], 16, 4096, "pixels")) for name in ("width", "height")}
+    env = make_environment(config, mode, **({} if mode is None else size))
     console.print(f"{'seed':>10}  {'reward':>9}  {'periods':>7}")
     episodes: list[Episode] = []
+    shots: list[list[Shot]] = []
     try:
+        policy = find_policy(config, env)
+        beside = None if config.film is None else policy_beside(config, env)
         for k in range(int(config.episodes)):
-            take = (lambda: frames.append(env.render())) if video is not None else _nothing
-            episodes.append(run_episode(policy, env, int(config.seed) + k, take))
+            seed = int(config.seed) + k
+            if config.film is None:
+                episodes.append(run_episode(policy, env, seed))
+            else:
+                episode, taken = _recorded(config, policy, beside, env, seed)
+                episodes.append(episode)
+                shots.append(taken)
             show(episodes[-1], console)
     except KeyboardInterrupt:
         if not episodes:
             raise
     finally:
         env.close()
-    _conclude(config, env, episodes, frames, console)
+    _conclude(config, episodes, shots, console)
     if len(episodes) < int(config.episodes):
         raise KeyboardInterrupt(f"{len(episodes)} of {config.episodes} episodes")
 
 
-def _conclude(
-    config: DictConfig, env: Env, episodes: list[Episode], frames: list[object], console: Console
-) -> None:
-    if frames:
-        save_film(Path(config.video), frames, float(env.metadata["render_fps"]))  # type: ignore[arg-type]
-        console.print(f"film: {config.video}", soft_wrap=True)
-    elif config.video is None and config.window is None and render_mode(config) is None:
-        console.print("no display here: window=true says why, video=film.webp draws without one")
+def _recorded(
+    config: DictConfig, policy: Policy, beside: tuple[str, Policy] | None, env: Env, seed: int
+) -> tuple[Episode, list[Shot]]:
+    """Record an episode of the policy, and the same one of that which is shown beside it."""
+    episode, shot = record_episode(policy, env, seed, policy_label(str(config.policy)))
+    return episode, [shot, *([] if beside is None else [record_episode(beside[1], env, seed, beside[0])[1]])]
+
+
+def _conclude(config: DictConfig, episodes: list[Episode], shots: list[list[Shot]], console: Console) -> None:
+    if shots:
+        frames: list[Image] = []
+        with progress(console, "film", sum(len(picture_instants(taken)) for taken in shots)) as steps:
+            for taken in shots:
+                images, rate = film(taken, int(config.width), int(config.height), note=steps.advance)
+                frames += images
+        save_film(Path(config.film), frames, rate)
+        console.print(f"film: {config.film}", soft_wrap=True)
+    elif config.window is None and render_mode(config) is None:
+        console.print("no display here: window=true says why, film=film.webp draws without one")
     if len(episodes) > 1:
         found = summary(episodes)
         console.print(f"{found['success_rate']:.0%} success, reward {found['reward_mean']:.2f} on average")
-
-
-def _nothing() -> None:
-    pass
 
 
 def main() -> None:

@@ -79,7 +79,7 @@ def job(config: DictConfig) -> None:
     if failures and not results:
         raise next(iter(failures.values()))
     with console.status("drawing"):
-        report = write_report(folder, results, failures)
+        report = write_report(folder, results, failures, command_line.ran(""))
         if config.docs is not None:
             write_docs(Path(config.docs), results)
     show(results, console)

@@ -35,6 +35,7 @@ def main() -> None:
     direction.add_argument("--minimise", action="store_true", help="the smallest is best")
     parser.add_argument("--open", action="store_true", help="show the report in a browser")
     options = parser.parse_args()
+    command_line.note_command("sweep")
     with command_line.explained_errors():
         folder: Path = options.folder
         if not folder.is_dir():
@@ -45,7 +46,8 @@ def main() -> None:
         show_jobs(console, f"Sweep {sweep.folder}", sweep.jobs, sweep.numbers, sweep.best)
         console.print(Text(sweep.verdict), soft_wrap=True)
         write_json(folder / "summary.json", [job._asdict() for job in sweep.jobs])
-        command_line.show_report(write_report(sweep), console, browse=options.open)
+        ran = command_line.ran(", ".join(sweep.robots), f"a sum of {len(sweep.judged)} runs")
+        command_line.show_report(write_report(sweep, ran), console, browse=options.open)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,28 @@
 """Train a policy by reinforcement learning in simulation."""
 
+from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from pliant import command_line
-from pliant.errors import require_extra
+from pliant.envs.recorded_episode import AFTER
+from pliant.envs.rendering import RenderingError
+from pliant.errors import MissingExtraError, require_extra
 from pliant.files import plain, write_json
+from pliant.progress import progress
 from pliant.training.checkpoints import has_checkpoint
-from pliant.training.reports import write_training_report
+from pliant.training.evaluation import HELD_OUT
+from pliant.training.recording import record_beside
+from pliant.training.reports import Film, write_training_report
 from pliant.training.run_settings import resumed, settings
+from pliant.viewing.episode_film import film, picture_instants
+
+_WIDTH, _HEIGHT = 400, 300
+"""Of each picture in the report's film, pixels."""
+_RATE, _MOST = 12.5, 100
+"""Of the film, Hz, and how many pictures it has at most."""
 
 
 def job(config: DictConfig) -> float:
@@ -46,13 +58,29 @@ def job(config: DictConfig) -> float:
     )
     if config.report.write:
         composed: dict[str, Any] = plain(OmegaConf.to_container(config, resolve=True))
-        report = write_training_report(folder, metrics, composed)
+        shown = policy_film(config, folder, console) if config.report.pictures else ""
+        ran = command_line.ran(metrics["robot"])
+        report = write_training_report(folder, metrics, composed, shown, ran)
         command_line.show_report(report, console, browse=config.report.open)
     if reason == "interrupted":
         console.print(f"go on with: pliant train resume={folder}", soft_wrap=True)
         raise SystemExit(128 + stop.signal)
     console.print(f"next: pliant play {folder}", soft_wrap=True)
     return float(best[config.objective])
+
+
+def policy_film(config: DictConfig, folder: Path, console: Console) -> Film | str:
+    """Film an episode of a run's best policy, beside the untrained one; returns why not where that fails."""
+    try:
+        shots = record_beside(config, folder, HELD_OUT)
+        longest = max(len(shot.episode) * shot.episode.period for shot in shots)
+        rate = min(_RATE, _MOST / longest)
+        with progress(console, "film", len(picture_instants(shots, rate))) as steps:
+            images, rate = film(shots, _WIDTH, _HEIGHT, rate=rate, note=steps.advance)
+    except (RenderingError, MissingExtraError) as error:
+        return f"No film: {error}"
+    caption = f"An episode that neither has seen, with what the task marks, and {AFTER:g} s after its end."
+    return Film(images, rate, caption)
 
 
 def main() -> None:

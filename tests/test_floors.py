@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "pliant"
 FLOORS = (
-    {"errors", "files", "report", "command_line", "conf"},
+    {"errors", "files", "report", "progress", "command_line", "conf"},
     {"hardware", "actuators"},
     {"controllers"},
     {"envs"},

@@ -1,11 +1,14 @@
 import html.parser
 import sys
+import time
+from datetime import datetime
 
 import numpy as np
 import pytest
 
+from pliant import __version__
 from pliant.errors import MissingExtraError, OutputError
-from pliant.report import Report, animation, figure, svg
+from pliant.report import Ran, Report, animation, figure, label, svg
 
 
 class Balanced(html.parser.HTMLParser):
@@ -73,3 +76,33 @@ def test_a_report_that_cannot_be_written_is_explained(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OutputError):
         Report("x").save(tmp_path / "file" / "report.html")
+
+
+def test_the_head_says_what_ran():
+    ran = Ran("pliant ilc 'ilc.gain=[0.3,0.5]'", "arm<2>", "emulated", time.monotonic() - 75.0)
+    page = Report("x", ran=ran).render()
+    assert "<code>pliant ilc &#x27;ilc.gain=[0.3,0.5]&#x27;</code>" in page
+    for said in ("arm&lt;2&gt;", "emulated", f"Pliant {__version__}, MuJoCo", f"{datetime.now():%Y-%m-%d}", "75."):
+        assert said in page
+    assert "<dl>" not in Report("x").render()
+    assert "<dt>robot</dt>" not in Report("x", ran=Ran("pliant sweep runs/a")).render()
+
+
+def test_a_folded_table_is_opened_by_hand():
+    report = Report("x")
+    report.table(("a",), [(1,)], folded="all <settings>")
+    assert "<details><summary>all &lt;settings&gt;</summary><table>" in report.render()
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("max_error_rad", "max error (rad)"),
+        ("wall_seconds", "wall (s)"),
+        ("reward_mean", "reward mean"),
+        ("algo.gamma", "gamma"),
+        ("m", "m"),
+    ],
+)
+def test_a_number_is_named_with_its_unit(name, told):
+    assert label(name) == told

@@ -181,6 +181,11 @@ class SimulatedRobot(Robot):
         return tuple(self._target_sites)
 
     @property
+    def sites(self) -> dict[str, str]:
+        """The model's site of every end effector, force-torque sensor and target, by name."""
+        return {**self._target_sites, **self._force_torque, **self._end_effectors}
+
+    @property
     def parameters(self) -> dict[str, float]:
         """What the last reset drew, by name (`link1/mass`, `elbow/k1`, `command_delay`, …), in SI units."""
         return dict(zip(self.compiled.randomised.names, self._values, strict=False))

@@ -10,6 +10,7 @@ from pliant.envs.tasks.ends import ENDS
 from pliant.envs.tasks.gait import GaitAction
 from pliant.envs.tasks.goals import GOALS, Goal
 from pliant.envs.tasks.interaction import Interaction
+from pliant.envs.tasks.markers import MARKERS
 from pliant.envs.tasks.measures import MEASURES
 from pliant.envs.tasks.observations import OBSERVATIONS
 from pliant.envs.tasks.rewards import REWARDS
@@ -40,6 +41,7 @@ KINDS: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
     "observation": OBSERVATIONS,
     "reward": REWARDS,
     "end": ENDS,
+    "marker": MARKERS,
 }
 """The terms there are, by kind and name."""
 
@@ -58,6 +60,7 @@ def compose(
     bodies: Mapping[str, Any] | None = None,
     goal: Any = None,
     measures: Mapping[str, Any] | None = None,
+    markers: Mapping[str, Any] | None = None,
     failure_penalty: float = 100.0,
     **shared: Any,
 ) -> Task:
@@ -76,6 +79,7 @@ def compose(
         bodies: by free body, terms that place it.
         goal: a term, or None.
         measures: terms by names of one's own.
+        markers: likewise, what pictures show besides what the goal brings.
         failure_penalty: see `Task`.
         shared: settings of all terms that take them and do not set them themselves: `tolerance: 0.05`.
 
@@ -94,6 +98,7 @@ def compose(
         observations=builder.several("observation", observations),
         rewards=builder.several("reward", rewards),
         ends=builder.several("end", ends),
+        markers=builder.several("marker", markers or {}),
         failure_penalty=failure_penalty,
     )
     builder.check_shared()

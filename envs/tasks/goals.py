@@ -6,7 +6,7 @@ every goal: a posture, a point, a pose, a velocity, a force.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -20,6 +20,7 @@ from pliant.controllers.trajectories import MinimumJerk, Trajectory
 from pliant.envs.selection import select
 from pliant.envs.tasks.ends import periods
 from pliant.envs.tasks.kinematics import Kinematics
+from pliant.envs.tasks.markers import Force, GoalPlace, GoalPosture, Heading, Marker
 from pliant.envs.tasks.values import Values, check_within, freeze, named, per_channel
 from pliant.errors import ConfigurationError, ShapeError, check_bounds
 from pliant.hardware.robot import Array, Channel, RobotInfo
@@ -70,6 +71,11 @@ class Goal(ABC):
     def on(self, side: Side) -> GoalOnRobot:
         """Return it for a robot; raises where the two do not go together."""
 
+    @property
+    def markers(self) -> Mapping[str, Marker]:
+        """What pictures show of it, by name; nothing by default."""
+        return {}
+
 
 @dataclass(frozen=True)
 class Posture(Goal):
@@ -117,6 +123,11 @@ class Posture(Goal):
         channels = (named(f"{j}/goal", like) for j, like in zip(joints, compared, strict=True))
         return GoalOnRobot(tuple(channels), _names(compared), lambda random: random.uniform(low, high))
 
+    @property
+    def markers(self) -> Mapping[str, Marker]:
+        """The robot in that posture."""
+        return {"goal": GoalPosture()}
+
 
 @dataclass(frozen=True)
 class JointTrajectory(Goal):
@@ -144,6 +155,11 @@ class JointTrajectory(Goal):
             )
         ]
         return GoalOnRobot(tuple(channels), _names(compared), table=np.hstack([position, velocity]))
+
+    @property
+    def markers(self) -> Mapping[str, Marker]:
+        """The robot where it should be."""
+        return {"goal": GoalPosture("desired_position")}
 
 
 @dataclass(frozen=True)
@@ -213,6 +229,11 @@ class Pose(Goal):
             lambda random: kinematics.pose(site, random.uniform(low, high))[picked],
         )
 
+    @property
+    def markers(self) -> Mapping[str, Marker]:
+        """The place, and the axes of an orientation."""
+        return {"goal": GoalPlace(self.site, self.axes, oriented=self.oriented)}
+
 
 @dataclass(frozen=True)
 class Ring(Goal):
@@ -240,6 +261,11 @@ class Ring(Goal):
             return length * math.cos(bearing), length * math.sin(bearing)
 
         return GoalOnRobot(_goal_channels(compared), _names(compared), draw)
+
+    @property
+    def markers(self) -> Mapping[str, Marker]:
+        """The place."""
+        return {"goal": GoalPlace(self.site, "xz")}
 
 
 @dataclass(frozen=True)
@@ -290,6 +316,11 @@ class SitePath(Goal):
         compared = [*_names(place), *_names(place[: len(axes)])]  # no term compares the velocities
         return GoalOnRobot((*channels, *speeds), tuple(compared), table=np.hstack([*table, rates]))
 
+    @property
+    def markers(self) -> Mapping[str, Marker]:
+        """The path, where the site should be on it, and the way it took."""
+        return {"goal": GoalPlace(self.site, self.axes, "desired", self.orientation is not None)}
+
 
 @dataclass(frozen=True)
 class Drawn(Goal):
@@ -325,6 +356,15 @@ class Drawn(Goal):
             for c, a, b in zip(compared, low, high, strict=True)
         ]
         return GoalOnRobot(tuple(channels), _names(compared), lambda random: random.uniform(low, high))
+
+    @property
+    def markers(self) -> Mapping[str, Marker]:
+        """Arrows of a force, or of a floating base's velocity; nothing of other numbers."""
+        sensors = {name.partition("/")[0] for name in self.signals if "/force_" in name}
+        marked: dict[str, Marker] = {f"{sensor}_force": Force(sensor) for sensor in sorted(sensors)}
+        if any(name.startswith("base/local_velocity_") for name in self.signals):
+            marked["heading"] = Heading()
+        return marked
 
 
 def site_signals(site: str, axes: str, oriented: bool) -> list[str]:

@@ -20,11 +20,12 @@ from pliant.envs.tasks.assembly import Assembly
 from pliant.envs.tasks.compilation import Pass, refused
 from pliant.envs.tasks.goals import Goal
 from pliant.envs.tasks.kinematics import Kinematics
+from pliant.envs.tasks.markers import Marker
 from pliant.envs.tasks.observations import Copied, ObservationTerm
 from pliant.envs.tasks.row import SOUND, STATUS, STEP, UNREAD
 from pliant.envs.tasks.starts import AtHome, Placement, Start
 from pliant.envs.tasks.term import Kind, Term
-from pliant.errors import ConfigurationError, check_bounds
+from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.robot import Array, Channel, RobotInfo
 
 Observation = NDArray[np.float32]
@@ -59,6 +60,8 @@ class Task:
     """What is computed first, as further signals."""
     failure_penalty: float = 100.0
     """What a robot that fails (diverges, is lost) costs, once, as the reward term `failure`."""
+    markers: Mapping[str, Marker] = field(default_factory=dict)
+    """What pictures show besides the robot and what the goal brings; nothing of an episode depends on it."""
 
     def __post_init__(self) -> None:
         check_bounds(f"task {self.name!r}: failure_penalty", self.failure_penalty, 0.0, 1e12)
@@ -76,6 +79,9 @@ class Task:
                     raise ConfigurationError(
                         f"task {self.name!r}: {part} {name!r} is {what}, not a term of that kind."
                     )
+        for name, marker in self.markers.items():
+            if not isinstance(marker, Marker):
+                raise ConfigurationError(f"task {self.name!r}: marker {name!r} is {marker!r}; no such term.")
         for name, placement in self.bodies.items():
             if not isinstance(placement, Placement):
                 raise ConfigurationError(f"task {self.name!r}: body {name!r} is {placement!r}; no such term.")
@@ -182,6 +188,10 @@ class TaskOnRobot:
         self.advance: Pass = assembly.generate()
         """What judges and observes a period."""
         self._row, self._places, self._action = assembly.row, assembly.places, assembly.action
+        self.columns: Mapping[str, int] = assembly.row.places
+        """Where in an episode's numbers each signal, measure and number of the goal is, by name."""
+        self.markers: dict[str, Marker] = {**({} if task.goal is None else task.goal.markers), **task.markers}
+        """What pictures show besides the robot."""
         self._goal, self._draw = assembly.goal, task.start.on(assembly.side, assembly.goal)
         self._placements = {name: placement.on(assembly.side, name) for name, placement in task.bodies.items()}
         self._constants = assembly.constants()
@@ -193,6 +203,16 @@ class TaskOnRobot:
         )
         self._ranges = np.array([self._action.middle, self._action.half])
         self._spread, self._advance = compiled(spread_actions), self.advance.compiled
+
+    def column(self, name: str) -> int:
+        """Return where in an episode's numbers a signal, measure or number of the goal is.
+
+        Raises:
+            UnknownNameError: the task knows none by that name.
+        """
+        if name not in self.columns:
+            raise unknown_name("number", name, self.columns, f"task {self.task.name!r}")
+        return self.columns[name]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TaskOnRobot, (self.task, self.info, self.kinematics)

@@ -6,6 +6,7 @@ from pliant.envs.models.arm2 import LENGTHS
 from pliant.envs.selection import Names
 from pliant.envs.tasks.actions import Spread
 from pliant.envs.tasks.ends import at_least, time_up
+from pliant.envs.tasks.markers import Ball
 from pliant.envs.tasks.measures import thrown_by_chain, thrown_by_tip
 from pliant.envs.tasks.observations import Commands, Signals, time_left
 from pliant.envs.tasks.rewards import action_rate, value
@@ -85,4 +86,5 @@ class Throw(Task):
             rewards={"distance": value(signals="throw/gain"), "smoothness": action_rate(weight=-smoothness)},
             ends={"far": at_least(signals="throw/best", limit=goal), "time": time_up(duration=duration)},
             failure_penalty=failure_penalty,
+            markers={"ball": Ball(limit=goal, gravity=gravity)},
         )

@@ -7,6 +7,7 @@ from pliant.envs.selection import Names
 from pliant.envs.tasks.actions import Spread
 from pliant.envs.tasks.ends import fallen, followed_on_average, time_up
 from pliant.envs.tasks.goals import Drawn
+from pliant.envs.tasks.markers import Contacts
 from pliant.envs.tasks.measures import local_velocity
 from pliant.envs.tasks.observations import Commands, Goal, Signals, gravity
 from pliant.envs.tasks.rewards import action_rate, alive, effort, failure, tracking
@@ -102,4 +103,5 @@ class Walk(Task):
                 "time": time_up(duration=duration),
             },
             failure_penalty=failure_penalty,
+            markers={"feet": Contacts()},
         )

@@ -3,12 +3,15 @@
 import functools
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
+import time
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,11 +24,16 @@ from pliant.conf.checks import check_settings, unknown_setting, usual_settings
 from pliant.conf.verb_help import asks_help, verb_help
 from pliant.errors import OutputError, PliantError, require_extra
 from pliant.files import ensure_folder, new_folder, write_json
+from pliant.report import Ran
 
 FAILURE = "failure.json"
 """File in the folder of a sweep's job that says why it failed."""
 _RECORD = ".hydra"
 """Where Hydra keeps the settings of a run, in its folder."""
+_COMMAND = "PLIANT_COMMAND"
+"""Environment variable with the command as typed, which the processes of a sweep's jobs inherit."""
+_BEGIN: ContextVar[float] = ContextVar("begin", default=0.0)
+"""When the job began, in the time of `time.monotonic`, s."""
 _PLUGINS = {
     "hydra/launcher=joblib": ("hydra_joblib_launcher", "sweep"),
     "hydra/launcher=submitit_local": ("hydra_submitit_launcher", "sweep"),
@@ -39,6 +47,27 @@ _PLUGINS = {
 
 _VALUED = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn", "--cfg", "-c", "--package", "-p")
 """Hydra's options that are followed by a value."""
+
+
+def note_command(verb: str) -> None:
+    """Remember the command as it was typed, and when."""
+    os.environ[_COMMAND] = shlex.join(["pliant", verb, *sys.argv[1:]])
+    _BEGIN.set(time.monotonic())
+
+
+def ran(robot: str, kind: str = "simulated") -> Ran:
+    """Return what the head of this run's report says.
+
+    Args:
+        robot: its name; empty where there is none.
+        kind: `simulated`, `emulated`, `real`, or what else the numbers are from.
+    """
+    from hydra.core.hydra_config import HydraConfig
+
+    if HydraConfig.initialized() and is_sweep():
+        job = HydraConfig.get().job
+        kind = f"{kind}, job {job.num} of a sweep: {job.override_dirname}"
+    return Ran(os.environ.get(_COMMAND, ""), robot, kind, _BEGIN.get())
 
 
 @contextmanager
@@ -119,6 +148,7 @@ def run(job: Callable[[DictConfig], Any], config_name: str, *changes: Callable[[
     import hydra
     from hydra.errors import ConfigCompositionException
 
+    note_command(config_name)
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach us instead of being printed by Hydra
     with explained_errors():
         for change in (ordered, *changes, ordered):
@@ -179,6 +209,7 @@ def _explained(job: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
         ours = HydraConfig.get()
         given = [word for word in ours.overrides.hydra if word.startswith("hydra.searchpath=")]
         quiet_mujoco()
+        _BEGIN.set(time.monotonic())
         try:
             with explained_errors():
                 check_settings(config, usual_settings(str(ours.job.config_name), [*given, *ours.overrides.task]))

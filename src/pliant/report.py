@@ -6,15 +6,20 @@ Figures are drawn by matplotlib (extra `report`) and put into the page as SVG; t
 import base64
 import html
 import io
+import platform
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant import __version__
 from pliant.errors import require_extra
 from pliant.files import write_bytes
 
@@ -42,15 +47,57 @@ _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "pliant",
 }
 
+_UNITS = {"rad": "rad", "seconds": "s", "m": "m", "N": "N", "kg": "kg", "Nm": "N·m"}
+"""How the last word of a number's name says its unit."""
+
 _CSS = """
-body{font:16px/1.5 system-ui,sans-serif;color:#222;max-width:1000px;margin:2rem auto;padding:0 1rem}
+body{font:16px/1.5 system-ui,sans-serif;color:#222;max-width:1000px;margin:2rem auto;padding:0 1rem;
+overflow-wrap:break-word}
 h1{font-size:1.6rem;margin-bottom:.2rem} h2{font-size:1.2rem;margin-top:2rem}
 table{border-collapse:collapse;margin:1rem 0;display:block;max-width:100%;overflow-x:auto}
 td,th{padding:.3rem .9rem;border-bottom:1px solid #ddd;text-align:left}
 th{font-weight:600} td.number{text-align:right;font-variant-numeric:tabular-nums}
 .lead{color:#555;margin-top:0} figure{margin:1rem 0} figcaption{color:#555;font-size:.9rem}
-svg,img{max-width:100%;height:auto} .good{color:#3a7d44;font-weight:600} .bad{color:#d1495b;font-weight:600}
+svg,img{max-width:100%;height:auto} summary{cursor:pointer;font-weight:600}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:1rem 0;padding:.6rem .9rem;
+background:#f4f5f6;font-size:.9rem} dt{color:#555} dd{margin:0;overflow-wrap:anywhere} code{font-size:.85rem}
+.good{color:#3a7d44;font-weight:600} .bad{color:#d1495b;font-weight:600}
+@media(max-width:600px){body{font-size:15px;margin:1rem auto} td,th{padding:.25rem .5rem}
+figure{overflow-x:auto} figure svg{max-width:none;width:640px} dl{grid-template-columns:1fr;gap:0}
+dd{margin-bottom:.3rem}}
 """
+
+
+class Ran(NamedTuple):
+    """What a report is of, told in its head."""
+
+    command: str
+    """As it was typed, quoted so that it can be copied."""
+    robot: str = ""
+    """Which one; empty where there is none."""
+    kind: str = "simulated"
+    """`simulated`, `emulated`, `real`, or what else the numbers are from."""
+    begin: float = 0.0
+    """When the work began, in the time of `time.monotonic`, s."""
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return what the head says, as of now."""
+        software = f"Pliant {__version__}, MuJoCo {version('mujoco')}, Python {platform.python_version()}"
+        rows = [("robot", self.robot), ("run", self.kind), ("version", software)]
+        rows.append(("date", datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")))
+        rows.append(("wall time", f"{time.monotonic() - self.begin:.1f} s"))
+        return [(name, value) for name, value in rows if value]
+
+
+def label(name: str, among: Sequence[str] = ()) -> str:
+    """A setting or number as a table or an axis names it: `max_error_rad` is max error (rad).
+
+    A setting goes by the last part of its name, unless another one of `among` ends likewise.
+    """
+    last = name.rpartition(".")[2]
+    short = name if sum(other.rpartition(".")[2] == last for other in among) > 1 else last
+    *words, unit = short.split("_")
+    return " ".join([*words, f"({_UNITS[unit]})"] if words and unit in _UNITS else [*words, unit])
 
 
 @contextmanager
@@ -108,6 +155,8 @@ class Report:
 
     title: str
     lead: str = ""
+    ran: Ran | None = None
+    """What made it; None: no head."""
     _parts: list[str] = field(default_factory=list)
 
     def heading(self, text: str) -> None:
@@ -118,12 +167,20 @@ class Report:
         """Add a paragraph."""
         self._parts.append(f"<p>{html.escape(text)}</p>")
 
-    def table(self, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """Add a table; floats are shown with four digits."""
+    def table(self, header: Sequence[str], rows: Iterable[Sequence[object]], folded: str = "") -> None:
+        """Add a table; floats are shown with four digits.
+
+        Args:
+            header: of its columns.
+            rows: likewise.
+            folded: what is shown of it until it is opened; empty: all of it.
+        """
         cells = "".join(f"<th>{html.escape(name)}</th>" for name in header)
         lines = [f"<tr>{cells}</tr>"]
         lines += ["<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows]
-        self._parts.append(f"<table>{''.join(lines)}</table>")
+        table = f"<table>{''.join(lines)}</table>"
+        summary = html.escape(folded)
+        self._parts.append(f"<details><summary>{summary}</summary>{table}</details>" if folded else table)
 
     def figure(self, drawing: "Figure", caption: str) -> None:
         """Add a figure."""
@@ -147,12 +204,18 @@ class Report:
         """The page as HTML text."""
         title = html.escape(self.title)
         head = f"<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>{title}</title>"
-        body = f"<h1>{title}</h1><p class='lead'>{html.escape(self.lead)}</p>{''.join(self._parts)}"
+        begin = f"<h1>{title}</h1><p class='lead'>{html.escape(self.lead)}</p>"
+        body = f"{begin}{'' if self.ran is None else _head(self.ran)}{''.join(self._parts)}"
         return f"<!doctype html><html lang='en'><head>{head}<style>{_CSS}</style></head><body>{body}</body></html>"
 
     def save(self, path: Path) -> Path:
         """Write the page; raises `OutputError` where that fails."""
         return write_bytes(path, self.render().encode())
+
+
+def _head(ran: Ran) -> str:
+    rows = "".join(f"<dt>{name}</dt><dd>{html.escape(value)}</dd>" for name, value in ran.rows())
+    return f"<dl><dt>command</dt><dd><code>{html.escape(ran.command)}</code></dd>{rows}</dl>"
 
 
 def _cell(value: object) -> str:

@@ -70,7 +70,7 @@ def test_a_feedforward_plays_as_a_policy(verb, tmp_path, monkeypatch):
     ("arguments", "message"),
     [
         (["nowhere.zip"], "policy nowhere.zip does not exist"),
-        (["zero", "video=film.gif"], "unknown film format '.gif'"),
+        (["zero", "film=film.gif"], "unknown film format '.gif'"),
         (["zero", "episodes=0"], "episodes"),
         (["zero", "window=true"], "needs a display"),
     ],
@@ -99,7 +99,7 @@ def test_a_film_shows_what_was_played(verb, tmp_path):
         OffscreenRenderer(env.unwrapped.robot.model, 8, 8).render(env.unwrapped.robot.data)
     except RenderingError as error:
         pytest.skip(str(error))
-    options = ("episodes=1", "video=film.webp", "width=64", "height=48", "task.duration=0.4", "task.hold=0.04")
+    options = ("episodes=1", "film=film.webp", "width=64", "height=48", "task.duration=0.4", "task.hold=0.04")
     status, out, err = verb("play", "random", "robot=rig1", *options)
     assert status == 0, err
     film = Image.open(tmp_path / "film.webp")
@@ -117,6 +117,6 @@ def _play_config():
 
 def test_without_the_package_that_writes_films_the_extra_is_named(verb, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "imageio_ffmpeg", None)
-    status, _, err = verb("play", "zero", "video=film.mp4")
+    status, _, err = verb("play", "zero", "film=film.mp4")
     assert status == 2
     assert 'pip install "pliant[video]"' in err

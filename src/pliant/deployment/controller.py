@@ -252,6 +252,7 @@ class ControllerDeployment(Deployment):
             (self._prediction.trace, self._prediction.tool),
             self.robot.info,
             numbers,
+            self.ran,
         )
 
 

@@ -20,6 +20,7 @@ from pliant.hardware.robot import Array, State
 from pliant.hardware.safety import SafeRobot
 from pliant.hardware.ur.robot import URRobot
 from pliant.hardware.wrapper import unwrapped
+from pliant.report import Ran
 
 _REFRESH = 0.2
 """Time between two looks at a run, s."""
@@ -41,6 +42,8 @@ class Deployment(ABC):
         """What is recorded."""
         self.reason = "completed"
         """`completed`, or what ended it early."""
+        self.ran: Ran | None = None
+        """What the report's head says."""
 
     @property
     @abstractmethod

@@ -155,7 +155,7 @@ class FeedForwardDeployment(Deployment):
             beside = "" if predicted is None else f" (simulation: {predicted:.4f} rad)"
             console.print(f"largest error {numbers['max_error_rad']:.4f} rad{beside}; results in {folder}")
         report = (
-            write_feedforward_report(folder, self.feedforward, self.runs, self.robot.info, numbers)
+            write_feedforward_report(folder, self.feedforward, self.runs, self.robot.info, numbers, self.ran)
             if self.runs
             else None
         )

@@ -122,7 +122,9 @@ class PolicyDeployment(Deployment):
             )
         if not any(trace.sent for trace in self.traces):
             return numbers, None
-        return numbers, write_policy_report(folder, self.traces, self._prediction.traces, self.robot.info, numbers)
+        return numbers, write_policy_report(
+            folder, self.traces, self._prediction.traces, self.robot.info, numbers, self.ran
+        )
 
 
 class _Note:

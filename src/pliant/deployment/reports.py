@@ -12,7 +12,7 @@ from pliant.deployment.tool_trace import ToolTrace, add_tool
 from pliant.deployment.trials import Run
 from pliant.errors import MissingExtraError
 from pliant.hardware.robot import Array, RobotInfo
-from pliant.report import COLOURS, Report, figure
+from pliant.report import COLOURS, Ran, Report, figure, label
 
 _LEAST = 0.1
 """Half the height of the axis of lateness at least, ms: what is less is none."""
@@ -25,7 +25,12 @@ _GAP = 5
 
 
 def write_feedforward_report(
-    folder: Path, feedforward: FeedForward, runs: Sequence[Run], info: RobotInfo, numbers: Mapping[str, object]
+    folder: Path,
+    feedforward: FeedForward,
+    runs: Sequence[Run],
+    info: RobotInfo,
+    numbers: Mapping[str, object],
+    ran: Ran | None = None,
 ) -> Path | None:
     """Write `report.html` of at least one run; returns its path, or None without the extra `report`.
 
@@ -35,9 +40,12 @@ def write_feedforward_report(
         runs: of it, in order.
         info: the robot.
         numbers: the metrics.
+        ran: what is told in the head.
     """
     reason = str(numbers["reason"])
-    report = Report(f"{feedforward.robot} deployed on {info.name}", f"{reason.capitalize()}; runs: {len(runs)}.")
+    report = Report(
+        f"{feedforward.robot} deployed on {info.name}", f"{reason.capitalize()}; runs: {len(runs)}.", ran
+    )
     try:
         report.heading("Motion")
         _motion_figure(report, feedforward, runs)
@@ -63,6 +71,7 @@ def write_controller_report(
     predicted: tuple[Trace, ToolTrace],
     info: RobotInfo,
     numbers: Mapping[str, Any],
+    ran: Ran | None = None,
 ) -> Path | None:
     """Write `report.html` of a controller's run; returns its path, or None without the extra `report`.
 
@@ -72,8 +81,9 @@ def write_controller_report(
         predicted: likewise, by simulation.
         info: the machine.
         numbers: the metrics.
+        ran: what is told in the head.
     """
-    report = Report(f"{numbers['controller']} on {info.name}", f"{str(numbers['reason']).capitalize()}.")
+    report = Report(f"{numbers['controller']} on {info.name}", f"{str(numbers['reason']).capitalize()}.", ran)
     try:
         add_tool(report, measured[1], predicted[1])
         report.heading("Motion")
@@ -94,6 +104,7 @@ def write_policy_report(
     predicted: Sequence[Trace],
     info: RobotInfo,
     numbers: Mapping[str, Any],
+    ran: Ran | None = None,
 ) -> Path | None:
     """Write `report.html` of at least one episode that began; returns its path, or None without matplotlib.
 
@@ -103,9 +114,10 @@ def write_policy_report(
         predicted: by simulation, of the same seeds and more.
         info: the machine.
         numbers: the metrics.
+        ran: what is told in the head.
     """
     lead = f"{str(numbers['reason']).capitalize()}; episodes: {len(traces)} of {len(predicted)}."
-    report = Report(f"{numbers['policy']} deployed on {info.name}", lead)
+    report = Report(f"{numbers['policy']} deployed on {info.name}", lead, ran)
     try:
         report.heading("Motion")
         _episodes_figure(report, traces, predicted, info)
@@ -120,7 +132,9 @@ def write_policy_report(
         report.table([name.replace("_", " ") for name in each[0]], [tuple(row.values()) for row in each])
     report.heading("Numbers")
     joints = "max_difference_per_joint_rad", "mean_difference_per_joint_rad"
-    report.table(("joint", *joints), [(j, *(numbers[name][j] for name in joints)) for j in info.joints])
+    report.table(
+        ("joint", *map(label, joints)), [(j, *(numbers[name][j] for name in joints)) for j in info.joints]
+    )
     _plain_numbers(report, numbers)
     return report.save(folder / "report.html")
 
@@ -256,5 +270,5 @@ def _commands_and_timing(report: Report, info: RobotInfo, time: Array, asked: Ar
 
 def _plain_numbers(report: Report, numbers: Mapping[str, object]) -> None:
     """Add the metrics that are one number or text each as a table."""
-    flat = [(name, value) for name, value in numbers.items() if not isinstance(value, dict | list)]
+    flat = [(label(name), value) for name, value in numbers.items() if not isinstance(value, dict | list)]
     report.table(("quantity", "value"), flat)

@@ -6,16 +6,21 @@ from pathlib import Path
 from pliant.controllers.identification import HeldOut, IdentificationResult
 from pliant.controllers.pendulum_bench import Recording
 from pliant.errors import MissingExtraError
-from pliant.report import COLOURS, Report, figure
+from pliant.report import COLOURS, Ran, Report, figure
 
 
 def write_report(
-    folder: Path, recordings: Sequence[Recording], result: IdentificationResult, folds: Sequence[HeldOut]
+    folder: Path,
+    recordings: Sequence[Recording],
+    result: IdentificationResult,
+    folds: Sequence[HeldOut],
+    ran: Ran | None = None,
 ) -> Path | None:
     """Write `report.html`; None (and says so) where the extra `report` is missing."""
     page = Report(
         f"Servo {recordings[0].servo} identified",
         f"Mean absolute position error {1e3 * result.mae:.1f} mrad over {len(recordings)} recordings.",
+        ran,
     )
     try:
         _traces(page, recordings, result)

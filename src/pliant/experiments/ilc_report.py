@@ -3,20 +3,25 @@
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.controllers import Learned, Motion, Rows, periods
 from pliant.controllers.trial import JointTrials
+from pliant.envs.recorded_episode import AFTER
 from pliant.envs.rendering import OffscreenRenderer, RenderingError
 from pliant.envs.simulation import SimulatedRobot
 from pliant.envs.simulation.holding import TrialStart
+from pliant.envs.tasks.markers import GHOST
 from pliant.errors import MissingExtraError
 from pliant.files import write_bytes
 from pliant.hardware.robot import Array
-from pliant.report import COLOURS, Report, animation, figure
+from pliant.report import COLOURS, Ran, Report, animation, figure, label
+from pliant.viewing.episode_film import labelled
 
-_FRAMES = 24
+_RATE = 6.0
+"""Pictures of a film per second."""
 
 
 def _error_figure(report: Report, learned: Learned, metrics: dict[str, Any], joints: tuple[str, ...]) -> None:
@@ -87,16 +92,28 @@ def robustness_text(metrics: dict[str, Any]) -> str:
 
 
 def _film(
-    robot: SimulatedRobot, start: TrialStart, command: Array, renderer: OffscreenRenderer
+    robot: SimulatedRobot,
+    start: TrialStart,
+    command: Array,
+    desired: Array,
+    label: str,
+    renderer: OffscreenRenderer,
 ) -> list[NDArray[np.uint8]]:
-    """Pictures of a motion, evenly spaced in time."""
-    marks = set(np.linspace(0, len(command) - 1, _FRAMES).astype(int).tolist())
+    """Pictures of a trial and of what comes after it, `_RATE` a second, with the desired posture translucent."""
+    period, ghost = robot.info.period, mujoco.MjData(robot.model)
+    after = np.repeat(command[-1:], round(AFTER / period), axis=0)
+    commands = np.concatenate([command, after])
+    step = max(round(1.0 / (_RATE * period)), 1)
     frames: list[NDArray[np.uint8]] = []
     with robot:
         robot.reset(position=start.position, command=start.command, settled=start.settled)
-        for k, _ in enumerate(periods(robot, Rows(command), len(command) * robot.info.period)):
-            if k in marks:
-                frames.append(renderer.render(robot.data))
+        for k, _ in enumerate(periods(robot, Rows(commands), len(commands) * period)):
+            if k % step == 0:
+                last = min(k, len(desired) - 1)
+                ghost.qpos[:] = robot.data.qpos
+                ghost.qpos[robot.compiled.positions] = desired[last]
+                image = renderer.render(robot.data, ghosts=[(ghost, GHOST)])
+                frames.append(labelled(image, label, f"{last * period:.2f} s"))
     return frames
 
 
@@ -108,6 +125,7 @@ def write_report(
     metrics: dict[str, Any],
     start: TrialStart,
     pictures: bool,
+    ran: Ran | None = None,
 ) -> Path | None:
     """Write `report.html`; returns its path, or None (and says so) where the extra `report` is missing."""
     assert learned.best is not None
@@ -115,12 +133,13 @@ def write_report(
         f"Learning a motion on {robot.info.name}",
         f"{str(learned.reason).capitalize()}: {learned.detail}. "
         f"{metrics['simulated_seconds']:.0f} s simulated in {metrics['physics_seconds']:.2f} s.",
+        ran,
     )
     if metrics["forecast"]:
         report.text(metrics["forecast"])
     try:
         if pictures:
-            _add_pictures(report, robot, learned, start, folder)
+            _add_pictures(report, robot, learned, motion, start, folder)
         report.heading("Error")
         _error_figure(report, learned, metrics, robot.info.joints)
         report.heading("Motion")
@@ -133,10 +152,16 @@ def write_report(
         return None
     report.heading("Numbers")
     shown = ("converged", "iterations", "max_error_rad", "rms_error_rad", "wall_seconds", "physics_seconds")
-    report.table(("quantity", "value"), [(name, metrics[name]) for name in shown])
+    report.table(("quantity", "value"), [(label(name), metrics[name]) for name in shown])
     report.heading("Joints")
+    units = {j.name: {p.name: p.unit for p in j.description.law.law.parameters} for j in robot.compiled.joints}
     rows = [
-        (joint, values["law"], values["mode"], ", ".join(f"{k} = {v:g}" for k, v in values["parameters"].items()))
+        (
+            joint,
+            values["law"].rpartition(":")[2],
+            values["mode"],
+            ", ".join(f"{k} = {v:g} {units[joint][k]}" for k, v in values["parameters"].items()),
+        )
         for joint, values in metrics["joints"].items()
         if values["law"]
     ]
@@ -145,24 +170,29 @@ def write_report(
 
 
 def _add_pictures(
-    report: Report, robot: SimulatedRobot, learned: Learned, start: TrialStart, folder: Path
+    report: Report, robot: SimulatedRobot, learned: Learned, motion: Motion, start: TrialStart, folder: Path
 ) -> None:
     """First and best trial side by side, as an animation (also `motion.webp`) and as a strip."""
     assert learned.best is not None
     trials = JointTrials(robot)
-    first, best = (trials.robot_command(trial.command) for trial in (learned.history[0], learned.best))
+    shown = {"first trial": learned.history[0], f"best trial, {learned.best.iteration}": learned.best}
     try:
         with OffscreenRenderer(robot.model, width=300, height=340, shadows=False) as renderer:
-            films = [_film(robot, start, command, renderer) for command in (first, best)]
+            films = [
+                _film(robot, start, trials.robot_command(trial.command), motion.position, name, renderer)
+                for name, trial in shown.items()
+            ]
     except RenderingError as error:
         report.text(f"No pictures: {error}")
         return
-    film = animation([np.concatenate(pair, axis=1) for pair in zip(*films, strict=True)])
+    rate = 1.0 / (max(round(1.0 / (_RATE * robot.info.period)), 1) * robot.info.period)
+    film = animation([np.concatenate(pair, axis=1) for pair in zip(*films, strict=True)], rate)
     write_bytes(folder / "motion.webp", film)
     report.image(
         film,
         "webp",
-        f"The first trial (left) and the best one (trial {learned.best.iteration}, right).",
+        f"The first trial (left) and the best one (trial {learned.best.iteration}, right), and {AFTER:g} s after "
+        "the end. Translucent: the desired motion.",
     )
-    strip = films[1][:: max(_FRAMES // 6, 1)][:6]
+    strip = films[1][:: max(len(films[1]) // 6, 1)][:6]
     report.picture(np.concatenate(strip, axis=1), "The learned motion, from left to right.")

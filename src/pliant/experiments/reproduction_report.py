@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pliant.errors import MissingExtraError
 from pliant.experiments.reproduction import Failures, Picture, Result
 from pliant.files import write_bytes, write_json
-from pliant.report import Report, svg
+from pliant.report import Ran, Report, svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,10 +50,10 @@ class IllustratedReport(Report):
         return write_bytes(self.folder / self.name / picture.file, content)
 
 
-def write_report(folder: Path, results: Sequence[Result], failures: Failures) -> Path:
+def write_report(folder: Path, results: Sequence[Result], failures: Failures, ran: Ran | None = None) -> Path:
     """Draw the experiments and write `report.html` and the pictures; without matplotlib it is tables alone."""
     report = IllustratedReport(
-        "Experiments of the literature, reproduced", _summary(results, failures), folder=folder
+        "Experiments of the literature, reproduced", _summary(results, failures), ran, folder=folder
     )
     header = ("claim", "paper", "ours", "agrees")
     for name, error in failures.items():

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from omegaconf import DictConfig
 from rich.console import Console
-from rich.progress import track
 
 from pliant.controllers.policies import RandomPolicy, ZeroPolicy, load_policy
 from pliant.controllers.policy import Policy, PolicyInfo
 from pliant.errors import check_bounds
+from pliant.progress import progress
 from pliant.training.environments import Env, make_environment, policy_info
 from pliant.training.statistics import Episode
 
@@ -38,7 +38,12 @@ def find_policy(config: DictConfig, env: Env) -> Policy:
 
     Raises as `load_policy`.
     """
-    name, info = str(config.policy), policy_info(env)
+    return named_or_loaded(config, str(config.policy), env)
+
+
+def named_or_loaded(config: DictConfig, name: str, env: Env) -> Policy:
+    """As `find_policy`, of another name than the configuration's."""
+    info = policy_info(env)
     if name in WITHOUT_FILE:
         return WITHOUT_FILE[name](info, int(config.seed))
     return load_policy(name, info, parameters=bool(config.same_robot))
@@ -105,9 +110,10 @@ def _run_all(
     seed = int(config.seed)
     try:
         policy = find_policy(config, env)
-        shown = track(range(count), what, console=console, transient=True, disable=not console.is_terminal)
-        for k in shown:
-            episodes.append(run_episode(policy, env, seed + k))
+        with progress(console, what, count, unit="episodes") as steps:
+            for k in range(count):
+                episodes.append(run_episode(policy, env, seed + k))
+                steps.advance()
     finally:
         env.close()
 

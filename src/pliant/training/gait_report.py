@@ -9,7 +9,7 @@ import numpy as np
 from pliant.envs.gait_measures import GaitMeasures, GaitTrace
 from pliant.envs.gait_trial import GaitTrial
 from pliant.errors import MissingExtraError
-from pliant.report import COLOURS, Report, figure
+from pliant.report import COLOURS, Ran, Report, figure
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,13 +72,13 @@ def show_trial(console: "Console", measures: GaitMeasures) -> None:
     console.print(table)
 
 
-def write_gait_report(folder: Path, trial: GaitTrial) -> Path | None:
+def write_gait_report(folder: Path, trial: GaitTrial, ran: Ran | None = None) -> Path | None:
     """Write `report.html` of a trial that has its trace; returns its path, or None without the extra `report`."""
     assert trial.trace is not None
     measures, trace = trial.measures, trial.trace
     lead = "All limits are kept." if measures.kept else f"Not kept: {'; '.join(measures.violations)}."
-    report = Report(f"Gait at {measures.speed:.3g} m/s", lead)
-    report.table(("", "", ""), rows(measures))
+    report = Report(f"Gait at {measures.speed:.3g} m/s", lead, ran)
+    report.table(("quantity", "value", "remark"), rows(measures))
     try:
         _torques(report, measures)
         shown = _shown(trace, measures)

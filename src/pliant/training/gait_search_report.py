@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pliant.errors import MissingExtraError
-from pliant.report import COLOURS, Report, figure
+from pliant.report import COLOURS, Ran, Report, figure, label
 from pliant.training.gait_search import GaitSearch, Tried, front
 from pliant.training.gait_space import Choice
-from pliant.training.sweeps import Job, label, show_jobs, text
+from pliant.training.sweeps import Job, show_jobs, text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,14 +65,14 @@ def show_search(console: "Console", search: GaitSearch) -> None:
     show_jobs(console, title, jobs, _SHOWN, jobs[0])
 
 
-def write_search_report(folder: Path, search: GaitSearch) -> Path | None:
+def write_search_report(folder: Path, search: GaitSearch, ran: Ran | None = None) -> Path | None:
     """Write `report.html`; returns its path, or None without the extra `report`."""
     best, settings = search.best, search.settings
     lead = f"{len(search.ranked)} of {len(search.tried)} gaits keep the limits. "
     if best is not None:
         unit = _UNITS.get(settings.objective, "")
         lead += f"Best {label(settings.objective)}: {search.value(best):.4g} {unit}".rstrip() + "."
-    report = Report("Search for a gait", lead)
+    report = Report("Search for a gait", lead, ran)
     try:
         report.heading("Speed and largest torque")
         _front_figure(report, search)

@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
@@ -24,16 +23,15 @@ from pliant.controllers.feedforward import software_versions
 from pliant.controllers.policies import compare_onnx, onnx_content
 from pliant.errors import ConfigurationError, OutOfBoundsError, unknown_name
 from pliant.files import plain, write_bytes
+from pliant.progress import Steps, progress
 from pliant.training.checkpoints import Checkpoints, read_checkpoint
 from pliant.training.environments import make_environment, policy_info, vector_environments
 from pliant.training.evaluation import TRAINING_CHECKS, run_together
 from pliant.training.learner import Learner
 from pliant.training.loggers import make_logger
+from pliant.training.recording import TRAINED, UNTRAINED
 from pliant.training.run_settings import environment_settings
 from pliant.training.statistics import summary
-
-POLICY = "policy.onnx"
-"""The best policy of a run, in its folder."""
 
 _OBJECTIVES = ("reward_mean", "success_rate", "length_mean")
 """What a search can be for."""
@@ -95,7 +93,9 @@ class Training:
         checks = vector_environments(config, int(config.evaluation.episodes))
         training = cls(learner, checks, config, folder, console, _origin(config))
         fresh = learner.policy(training.origin)
-        compare_onnx(fresh, onnx_content(fresh))  # whether it can be written, before anything is learned
+        untrained = onnx_content(fresh)
+        compare_onnx(fresh, untrained)  # whether it can be written, before anything is learned
+        write_bytes(folder / UNTRAINED, untrained)
         if checkpoint is not None:
             training.go_on(learner.restore(checkpoint), checkpoint.best)
             console.print(f"going on from step {learner.steps:,} of {config.resume}")
@@ -119,7 +119,7 @@ class Training:
         self.evaluations, self.best = list(progress["evaluations"]), progress["best"]
         self.seconds, self.best_file, self.saved = progress["seconds"], best_file, self.learner.steps
         if best_file is not None:
-            write_bytes(self.folder / POLICY, best_file)
+            write_bytes(self.folder / TRAINED, best_file)
 
     def run(self, stop: Interruption) -> str:
         """Learn until the configured number of steps, or until stopped.
@@ -134,8 +134,8 @@ class Training:
         if done >= total:
             raise ConfigurationError(f"{done} steps of {total} are done; to learn further: steps={2 * total}.")
         model, started, before = self.learner.model, time.perf_counter(), self.seconds
-        with _progress(self.console) as progress:
-            callback = _Callback(self, stop, progress, total)
+        with progress(self.console, "learning", total, unit="steps", lines=False) as steps:
+            callback = _Callback(self, stop, steps)
             try:
                 model.learn(total - done, callback=callback, log_interval=1, reset_num_timesteps=done == 0)
             except _Stop:
@@ -170,7 +170,7 @@ class Training:
         if better:
             self.best = found
             self.best_file = onnx_content(policy)
-            write_bytes(self.folder / POLICY, self.best_file)
+            write_bytes(self.folder / TRAINED, self.best_file)
         mark = "[green]best[/]" if better else ""
         self.console.print(
             f"{steps:10,}  {found['success_rate']:8.0%}  {found['reward_mean']:9.2f} "
@@ -230,10 +230,9 @@ class Training:
 class _Callback(BaseCallback):  # type: ignore[misc]
     """Looks and saves between rollouts, when everything that was collected has been learned from."""
 
-    def __init__(self, training: Training, stop: Interruption, progress: Progress, total: int) -> None:
+    def __init__(self, training: Training, stop: Interruption, steps: Steps) -> None:
         super().__init__()
-        self._training, self._stop, self._progress = training, stop, progress
-        self._bar = progress.add_task("learning", total=total, completed=training.learner.steps, rate=0.0)
+        self._training, self._stop, self._steps = training, stop, steps
         self._since = (time.perf_counter(), training.learner.steps)
         self._before = training.seconds
 
@@ -251,7 +250,7 @@ class _Callback(BaseCallback):  # type: ignore[misc]
     def _on_step(self) -> bool:
         seconds = time.perf_counter() - self._since[0]
         rate = (self.num_timesteps - self._since[1]) / max(seconds, 1e-9)
-        self._progress.update(self._bar, completed=self.num_timesteps, rate=rate)
+        self._steps.reach(self.num_timesteps, f"{rate:,.0f}/s")
         return True
 
 
@@ -272,14 +271,3 @@ def _due(steps: int, last: int | None, every: int) -> bool:
 
 def _rank(found: Mapping[str, Any]) -> tuple[float, float]:
     return found["success_rate"], found["reward_mean"]
-
-
-def _progress(console: Console) -> Progress:
-    columns = (
-        TextColumn("[progress.description]{task.description}"),
-        BarColumn(None),
-        MofNCompleteColumn(),
-        TextColumn("steps  {task.fields[rate]:,.0f}/s"),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -2,27 +2,58 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.envs.recorded_episode import Image
 from pliant.errors import MissingExtraError
-from pliant.report import COLOURS, Report, figure
+from pliant.report import COLOURS, Ran, Report, figure
 from pliant.training.statistics import Episode, hardest, success_text
 
 Conditions = Mapping[str, Sequence[Episode]]
 """Episodes by the condition they were run under."""
 
 
-def write_training_report(folder: Path, metrics: dict[str, Any], settings: dict[str, Any]) -> Path | None:
-    """Write `report.html`; returns its path, or None (and says so) where the extra `report` is missing."""
+class Film(NamedTuple):
+    """What a report shows of a policy in motion."""
+
+    images: Sequence[Image]
+    rate: float
+    """Of the images, Hz."""
+    caption: str
+
+
+def write_training_report(
+    folder: Path,
+    metrics: dict[str, Any],
+    settings: dict[str, Any],
+    film: Film | str = "",
+    ran: Ran | None = None,
+) -> Path | None:
+    """Write `report.html`; returns its path, or None (and says so) where the extra `report` is missing.
+
+    Args:
+        folder: where to.
+        metrics: of the run.
+        settings: likewise.
+        film: of the best policy, or why there is none.
+        ran: what is told in the head.
+    """
     best = metrics["best"]
     report = Report(
         f"Training {metrics['robot']}: {metrics['task']} by {metrics['algorithm']}",
         f"{metrics['reason'].capitalize()} after {metrics['steps']:,} steps in {metrics['seconds']:.0f} s. Best: "
         f"{best['success_rate']:.0%} success at step {best['steps']:,}.",
+        ran,
     )
     try:
+        if film:
+            report.heading("The best policy, beside the untrained one")
+        if isinstance(film, Film):
+            report.animation(film.images, film.caption, film.rate)
+        elif film:
+            report.text(film)
         report.heading("Learning curve")
         _learning_curve(report, metrics["evaluations"])
     except MissingExtraError as error:
@@ -33,10 +64,27 @@ def write_training_report(folder: Path, metrics: dict[str, Any], settings: dict[
         "What was selected by them must be judged on others: pliant evaluate does."
     )
     report.heading("Numbers of the best policy")
-    report.table(("quantity", "value"), [(name, best[name]) for name in best])
+    report.table(("quantity", "value"), [("step", f"{best['steps']:,}"), *_numbers(best)])
     report.heading("Settings")
-    report.table(("setting", "value"), list(flat(settings)))
+    report.text("In SI units and rad; pliant train --help and the files of conf/ say what each is.")
+    report.table(("setting", "value"), list(flat(settings)), folded="all settings")
     return report.save(folder / "report.html")
+
+
+def _numbers(found: Mapping[str, Any]) -> list[tuple[str, object]]:
+    """What a table says of some episodes."""
+    low, high = found["success_rate_low"], found["success_rate_high"]
+    return [
+        ("episodes", found["episodes"]),
+        ("success rate", f"{found['success_rate']:.1%}"),
+        ("its 95 % confidence interval", f"{low:.1%} to {high:.1%}"),
+        ("reward of an episode, mean", found["reward_mean"]),
+        ("standard deviation", found["reward_deviation"]),
+        ("lowest", found["reward_lowest"]),
+        ("highest", found["reward_highest"]),
+        ("length of an episode, mean (periods)", found["length_mean"]),
+        ("failures of the robot", found["failures"]),
+    ]
 
 
 def flat(settings: Any, prefix: str = "") -> Sequence[tuple[str, object]]:
@@ -74,11 +122,17 @@ def _learning_curve(report: Report, evaluations: Sequence[dict[str, Any]]) -> No
 
 
 def write_evaluation_report(
-    folder: Path, policy: str, conditions: Conditions, found: Mapping[str, dict[str, Any]]
+    folder: Path,
+    policy: str,
+    conditions: Conditions,
+    found: Mapping[str, dict[str, Any]],
+    ran: Ran | None = None,
 ) -> Path | None:
     """Write `report.html`; returns its path, or None (and says so) where the extra `report` is missing."""
     report = Report(
-        f"Evaluation of {policy}", "; ".join(f"{name}: {success_text(found[name])}" for name in conditions)
+        f"Evaluation of {policy}",
+        "; ".join(f"{name}: {success_text(found[name])}" for name in conditions),
+        ran,
     )
     try:
         report.heading("Rewards")
@@ -87,11 +141,12 @@ def write_evaluation_report(
         print(f"no report: {error}")
         return None
     report.heading("Numbers")
-    quantities = list(next(iter(found.values())))
-    report.table(("quantity", *conditions), [(q, *(found[name][q] for name in conditions)) for q in quantities])
+    columns = [_numbers(found[name]) for name in conditions]
+    rows = [(cells[0][0], *(value for _, value in cells)) for cells in zip(*columns, strict=True)]
+    report.table(("quantity", *conditions), rows)
     report.heading("The hardest episodes")
-    rows = [(name, *episode) for name, episodes in conditions.items() for episode in hardest(episodes)]
-    report.table(("robot", *Episode._fields), rows)
+    hard = [(name, *episode) for name, episodes in conditions.items() for episode in hardest(episodes)]
+    report.table(("robot", "seed", "reward", "length (periods)", "success", "failure"), hard)
     report.text("To see one on the robot as it is: pliant play POLICY episodes=1 seed=SEED")
     return report.save(folder / "report.html")
 

@@ -50,6 +50,7 @@ _OLD = {
     r"env\.options\.(.*)": r"robot.model.\1",
     r"hardware=dynamixel": "hardware=real",
     r"task=reach_point": "task=reach_pose",
+    r"video=(.*)": r"film=\1",
     r"hardware\.machine\.(.*)": r"hardware.gap.\1",
 }
 """Earlier spellings of settings, as patterns, and what is written now."""

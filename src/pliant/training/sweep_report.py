@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import MissingExtraError, MissingFileError, unknown_name
-from pliant.report import COLOURS, Report, figure
-from pliant.training.sweeps import Job, label, text, varied
+from pliant.report import COLOURS, Ran, Report, figure, label
+from pliant.training.sweeps import Job, text, varied
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,6 +93,11 @@ class Sweep:
         return f"{value}, equally in {len(leaders)} jobs: {', '.join(job.name for job in leaders)}"
 
     @property
+    def robots(self) -> list[str]:
+        """Names of the robots of the jobs."""
+        return sorted({str(job.metrics["robot"]) for job in self.jobs if "robot" in job.metrics})
+
+    @property
     def varied(self) -> list[str]:
         """What differs from job to job."""
         return varied(self.jobs)
@@ -110,12 +115,12 @@ class Sweep:
         return " ".join(f"{name}={job.overrides[name]}" for name in self.varied if name in job.overrides)
 
 
-def write_report(sweep: Sweep) -> Path | None:
+def write_report(sweep: Sweep, ran: Ran | None = None) -> Path | None:
     """Write `report.html` into the sweep's folder; returns its path, or None without the extra `report`."""
     lead = f"{len(sweep.judged)} of {len(sweep.jobs)} jobs have a result."
     if sweep.verdict:
         lead += f" {sweep.verdict[0].upper()}{sweep.verdict[1:]}."
-    report = Report(f"Sweep {sweep.folder.name}", lead)
+    report = Report(f"Sweep {sweep.folder.name}", lead, ran)
     try:
         if len(sweep.judged) > 1 and sweep.varied:
             report.heading("What led where")

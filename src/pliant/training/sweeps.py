@@ -13,12 +13,10 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from pliant.command_line import FAILURE
 from pliant.errors import FileFormatError, require_extra
 from pliant.files import write_bytes, write_json
+from pliant.report import label
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-_UNITS = {"rad": "rad", "seconds": "s", "m": "m", "N": "N"}
-"""How the last word of a number's name says its unit."""
 
 
 class Job(NamedTuple):
@@ -68,17 +66,6 @@ def varied(jobs: Sequence[Job]) -> list[str]:
     """Return the settings that differ from job to job; all of them if none does."""
     names = list(dict.fromkeys(name for job in jobs for name in job.overrides))
     return [name for name in names if len({job.overrides.get(name) for job in jobs}) > 1] or names
-
-
-def label(name: str, among: Sequence[str] = ()) -> str:
-    """A setting or number as a table or an axis names it: `max_error_rad` is max error (rad).
-
-    A setting goes by the last part of its name, unless another one of `among` ends likewise.
-    """
-    last = name.rpartition(".")[2]
-    short = name if sum(other.rpartition(".")[2] == last for other in among) > 1 else last
-    *words, unit = short.split("_")
-    return " ".join([*words, f"({_UNITS[unit]})"] if words and unit in _UNITS else [*words, unit])
 
 
 def text(value: Any) -> str:

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
 
 from pliant.errors import require_extra, unknown_name
 from pliant.files import ensure_folder, write_bytes
+from pliant.progress import progress
 from pliant.report import animation
 from pliant.viewing.motions import LoopedMotion
 from pliant.viewing.screens import Controls, FilmScreen, periods_per_image
@@ -46,7 +48,14 @@ def film_format(path: Path) -> Callable[[Path, Frames, float], Path]:
 
 
 def film_motion(
-    motion: LoopedMotion, path: Path, controls: Controls, *, duration: float, speed: float, width: int, height: int
+    motion: LoopedMotion,
+    path: Path,
+    controls: Controls,
+    *,
+    duration: float,
+    speed: float,
+    width: int,
+    height: int,
 ) -> Path:
     """Write a motion as a film; returns its file.
 
@@ -67,11 +76,14 @@ def film_motion(
     period = motion.robot.info.period
     screen = FilmScreen(motion.robot, controls, width, height)
     periods = periods_per_image(motion, speed, _RATE)
+    count = round(duration / period)
     try:
-        for k in range(round(duration / period)):
-            if k % periods == 0:
-                screen.show()
-            motion.advance()
+        with progress(Console(), "film", count) as steps:
+            for k in range(count):
+                if k % periods == 0:
+                    screen.show()
+                    steps.reach(k)
+                motion.advance()
     finally:
         screen.close()
     return save_film(path, screen.frames, speed / (periods * period))
