@@ -1,6 +1,7 @@
 """Watch a policy: in a window, as a film, or in numbers."""
 
 import os
+from functools import partial
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -8,6 +9,7 @@ from rich.console import Console
 
 from pliant import command_line
 from pliant.errors import check_bounds
+from pliant.examples.catalogue import named_example
 from pliant.training.environments import Env, make_environment
 from pliant.training.evaluation import find_policy, run_episode
 from pliant.training.run_settings import named_policy, settings
@@ -78,7 +80,7 @@ def _nothing() -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    command_line.run(job, "play", named_policy, settings)
+    command_line.run(job, "play", partial(named_example, "play"), named_policy, settings)
 
 
 if __name__ == "__main__":

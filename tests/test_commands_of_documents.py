@@ -10,6 +10,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 from tests.test_documents import ROOT, blocks
 
+from pliant.examples.catalogue import named_example
 from pliant.scripts import bus, emulate, reproduce, ur, view
 from pliant.scripts import list as listing
 from pliant.scripts.main import verbs
@@ -59,6 +60,7 @@ def overrides_of(verb, arguments):
     """What Hydra gets of a verb's words; runs that do not exist bring nothing."""
     if verb == "emulate":
         return arguments[1:]
+    arguments = named_example(verb, arguments)
     if verb == "reproduce":
         return reproduce.overrides(arguments)
     if verb == "view":
