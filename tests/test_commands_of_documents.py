@@ -19,7 +19,7 @@ from pliant.training.run_settings import bare_word, settings
 PAGES = ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
 _HELPS = sorted((ROOT / "conf").glob("*.yaml"))
 _MODEL = '<mujoco><worldbody><body><joint name="{}"/><geom size="0.1" mass="1"/></body></worldbody></mujoco>'
-_OWN_FORM = ("list", "robot", "sweep", "bus", "ur")
+_OWN_FORM = ("list", "new", "robot", "sweep", "bus", "ur")
 """Verbs whose words are not Hydra's."""
 _PLACES = r"(runs|RUN|FOLDER)\b"
 
