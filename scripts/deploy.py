@@ -14,6 +14,7 @@ from pliant.deployment.feedforward import FeedForwardDeployment
 from pliant.deployment.machines import machine
 from pliant.deployment.policy import prepare_policy
 from pliant.errors import ConfigurationError
+from pliant.examples.catalogue import named_example
 from pliant.hardware.safety import SafeRobot
 from pliant.hardware.stopping import Interrupts, StopKey
 from pliant.training.run_settings import deployed_policy, learned_in, settings
@@ -59,7 +60,14 @@ def job(config: DictConfig) -> dict[str, Any]:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    command_line.run(job, "deploy", deployed_policy, partial(learned_in, "feedforward"), settings)
+    command_line.run(
+        job,
+        "deploy",
+        partial(named_example, "deploy"),
+        deployed_policy,
+        partial(learned_in, "feedforward"),
+        settings,
+    )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Judge a policy on episodes it has not seen and on robots that differ."""
 
+from functools import partial
 from typing import Any
 
 from omegaconf import DictConfig
@@ -7,6 +8,7 @@ from rich.console import Console
 
 from pliant import command_line
 from pliant.envs.description import described
+from pliant.examples.catalogue import named_example
 from pliant.files import write_json
 from pliant.training.evaluation import AS_BUILT, evaluate, evaluation_metrics, missing_episodes
 from pliant.training.reports import write_evaluation_report
@@ -47,7 +49,7 @@ def show(name: str, found: dict[str, Any], console: Console) -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    command_line.run(job, "evaluate", named_policy, settings)
+    command_line.run(job, "evaluate", partial(named_example, "evaluate"), named_policy, settings)
 
 
 if __name__ == "__main__":

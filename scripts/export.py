@@ -1,5 +1,6 @@
 """Show what a policy sees and does, and copy its file: an ONNX file that runs without Python, torch and Pliant."""
 
+from functools import partial
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -9,6 +10,7 @@ from pliant import command_line
 from pliant.controllers.policies import OnnxPolicy
 from pliant.controllers.policies.loading import policy_file
 from pliant.errors import ConfigurationError
+from pliant.examples.catalogue import named_example
 from pliant.files import write_bytes
 from pliant.training.evaluation import WITHOUT_FILE
 from pliant.training.run_settings import bare_word
@@ -34,7 +36,7 @@ def job(config: DictConfig) -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    command_line.run(job, "export", bare_word)
+    command_line.run(job, "export", partial(named_example, "export"), bare_word)
 
 
 if __name__ == "__main__":

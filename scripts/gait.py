@@ -1,6 +1,7 @@
 """Try a gait of a robot with legs, or search for a better one under limits."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from pliant.envs.gait_trial import check_robot, try_gait
 from pliant.envs.movement import Movement
 from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
+from pliant.examples.catalogue import named_example
 from pliant.files import plain, write_json
 from pliant.hardware.robot import RobotInfo
 from pliant.progress import progress
@@ -184,7 +186,7 @@ def _flat(key: str, node: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    command_line.run(job, "gait", resumed, settings)
+    command_line.run(job, "gait", partial(named_example, "gait"), resumed, settings)
 
 
 if __name__ == "__main__":

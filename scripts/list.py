@@ -1,4 +1,4 @@
-"""List what there is to choose from: laws and their parameters, modes, robots, motions, environments."""
+"""List what there is to choose from: laws and their parameters, modes, robots, motions, environments, examples."""
 
 import argparse
 from importlib.resources import files
@@ -92,6 +92,20 @@ def robots(console: Console) -> None:
     console.print(table)
 
 
+def examples(console: Console) -> None:
+    """What comes with Pliant to start from; docs/examples.md."""
+    from pliant.examples.catalogue import example_names, find_example
+
+    table = Table("example", "what it does", "score", "commands", title="Learned beforehand: example=NAME")
+    for name in example_names():
+        example = find_example(name)
+        score = "\n".join(f"{key} {value:.4g}" for key, value in example.made["score"].items())
+        commands = "\n".join(f"pliant {verb} example={name}" for verb in example.verbs)
+        table.add_row(name, example.about, score, commands)
+        table.add_section()
+    console.print(table)
+
+
 _LISTS = {
     "robots": robots,
     "laws": laws,
@@ -99,6 +113,7 @@ _LISTS = {
     "servos": servos,
     "configs": configs,
     "environments": environments,
+    "examples": examples,
 }
 
 

@@ -17,7 +17,7 @@ from pliant import __version__
 from pliant.errors import unknown_name
 
 _NOT_VERBS = {"main"}
-_WITHOUT_PICTURES = {"bus", "control", "emulate", "export", "identify", "list", "robot", "ur", "weigh"}
+_WITHOUT_PICTURES = {"bus", "control", "emulate", "export", "identify", "list", "new", "robot", "ur", "weigh"}
 """Verbs that draw nothing, and need no OpenGL."""
 
 

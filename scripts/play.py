@@ -1,6 +1,7 @@
 """Watch a policy: in a window, as a film, or in numbers."""
 
 import os
+from functools import partial
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -10,6 +11,7 @@ from pliant import command_line
 from pliant.controllers.policy import Policy
 from pliant.envs.recorded_episode import Image, Shot
 from pliant.errors import check_bounds, require_extra
+from pliant.examples.catalogue import named_example
 from pliant.progress import progress
 from pliant.training.environments import Env, make_environment
 from pliant.training.evaluation import find_policy, run_episode
@@ -96,7 +98,7 @@ def _conclude(config: DictConfig, episodes: list[Episode], shots: list[list[Shot
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    command_line.run(job, "play", named_policy, settings)
+    command_line.run(job, "play", partial(named_example, "play"), named_policy, settings)
 
 
 if __name__ == "__main__":

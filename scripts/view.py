@@ -16,6 +16,7 @@ from pliant.deployment.controller import build_controller
 from pliant.envs.description import described, is_file, robot_names
 from pliant.envs.movement import Movement
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
+from pliant.examples.catalogue import named_example
 from pliant.experiments.experiment import Experiment
 from pliant.experiments.reproduction import experiment_names
 from pliant.files import new_file
@@ -160,7 +161,9 @@ def job(config: DictConfig) -> None:
 def main() -> None:
     """Run the verb on the command line's arguments."""
     pliant.envs.register()
-    command_line.run(job, "view", named_subject, partial(learned_in, "feedforward"), settings)
+    command_line.run(
+        job, "view", partial(named_example, "view"), named_subject, partial(learned_in, "feedforward"), settings
+    )
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 from tests.test_documents import ROOT, blocks
 
+from pliant.examples.catalogue import named_example
 from pliant.scripts import bus, emulate, reproduce, ur, view
 from pliant.scripts import list as listing
 from pliant.scripts.main import verbs
@@ -18,7 +19,7 @@ from pliant.training.run_settings import bare_word, settings
 PAGES = ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
 _HELPS = sorted((ROOT / "conf").glob("*.yaml"))
 _MODEL = '<mujoco><worldbody><body><joint name="{}"/><geom size="0.1" mass="1"/></body></worldbody></mujoco>'
-_OWN_FORM = ("list", "robot", "sweep", "bus", "ur")
+_OWN_FORM = ("list", "new", "robot", "sweep", "bus", "ur")
 """Verbs whose words are not Hydra's."""
 _PLACES = r"(runs|RUN|FOLDER)\b"
 
@@ -59,6 +60,7 @@ def overrides_of(verb, arguments):
     """What Hydra gets of a verb's words; runs that do not exist bring nothing."""
     if verb == "emulate":
         return arguments[1:]
+    arguments = named_example(verb, arguments)
     if verb == "reproduce":
         return reproduce.overrides(arguments)
     if verb == "view":

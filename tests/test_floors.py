@@ -17,6 +17,7 @@ FLOORS = (
     {"envs"},
     {"training", "viewing"},
     {"deployment", "experiments"},
+    {"examples", "templates"},
     {"scripts"},
 )
 """The lowest first. What shares a floor does not import each other; the lowest one holds what everybody uses."""

@@ -250,7 +250,8 @@ def _environment(policy: str, names: Sequence[str], arguments: Sequence[str]) ->
     """
     if Path(policy).suffix == ".npz" or (Path(policy) / "feedforward.npz").is_file():
         folder = Path(policy) if Path(policy).is_dir() else Path(policy).parent
-        return {"robot": node} if (node := nodes_of_run(folder).get("robot")) else {}
+        learned = {"robot": node} if (node := nodes_of_run(folder).get("robot")) else {}
+        return learned | ({"period": period_of(policy)} if "period" in names else {})
     environment = made_for(policy).get("environment", {})
     if not isinstance(environment, Mapping):
         raise FileFormatError(
