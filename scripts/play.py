@@ -2,17 +2,24 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
 from rich.console import Console
 
 from pliant import command_line
-from pliant.errors import check_bounds
+from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.training.environments import Env, make_environment
-from pliant.training.evaluation import find_policy, run_episode
+from pliant.training.evaluation import find_policy, outcome, run_episode
 from pliant.training.run_settings import named_policy, settings
 from pliant.training.statistics import Episode, summary
 from pliant.viewing.film import film_format, save_film
+
+if TYPE_CHECKING:
+    from pliant.viewing.motions import Played
+
+SCREENS = ("native", "web")
+"""Where a policy can be watched with sliders."""
 
 
 def render_mode(config: DictConfig) -> str | None:
@@ -31,8 +38,33 @@ def show(episode: Episode, console: Console) -> None:
     )
 
 
+def watch_policy(config: DictConfig, console: Console) -> None:
+    """Show one episode after another in MuJoCo's window or on a page, with sliders, until that is closed.
+
+    Raises:
+        UnknownNameError: no such viewer.
+        ConfigurationError: a film is asked for at the same time.
+    """
+    from pliant.scripts.view import policy_motion, present
+
+    if config.viewer not in SCREENS:
+        raise unknown_name("viewer", config.viewer, SCREENS)
+    if config.video is not None:
+        raise ConfigurationError(
+            f"viewer={config.viewer} writes no film; leave viewer or video={config.video} out."
+        )
+
+    def told(played: "Played") -> None:
+        show(Episode(played.seed, played.reward, played.length, *outcome(played.info)), console)
+
+    present(lambda: policy_motion(config, told), config, console)
+
+
 def job(config: DictConfig) -> None:
     """Play some episodes and print what came of them."""
+    if config.viewer is not None:
+        watch_policy(config, Console())
+        return
     console, mode = Console(), render_mode(config)
     video = None if config.video is None else Path(config.video)
     if video is not None:
