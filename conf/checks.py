@@ -350,6 +350,23 @@ def initialised() -> Iterator[Any]:
             yield GlobalHydra.instance().config_loader()
 
 
+def composed(config_name: str, overrides: Sequence[str]) -> DictConfig:
+    """Return a configuration as the command line would make it, checked likewise.
+
+    Args:
+        config_name: in conf/.
+        overrides: of Hydra, each as on the command line.
+
+    Raises as `check_settings`.
+    """
+    from hydra import compose
+
+    with initialised():
+        settings = compose(config_name, overrides=list(overrides))
+    check_settings(settings, usual_settings(config_name, overrides))
+    return settings
+
+
 def usual_settings(config_name: str, overrides: Sequence[str]) -> DictConfig:
     """Return what the choices (`task=track`) among overrides bring, without the values that were given.
 

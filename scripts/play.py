@@ -3,6 +3,7 @@
 import os
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
 from rich.console import Console
@@ -10,16 +11,22 @@ from rich.console import Console
 from pliant import command_line
 from pliant.controllers.policy import Policy
 from pliant.envs.recorded_episode import Image, Shot
-from pliant.errors import check_bounds, require_extra
+from pliant.errors import ConfigurationError, check_bounds, require_extra, unknown_name
 from pliant.examples.catalogue import named_example
 from pliant.progress import progress
 from pliant.training.environments import Env, make_environment
-from pliant.training.evaluation import find_policy, run_episode
+from pliant.training.evaluation import find_policy, outcome, run_episode
 from pliant.training.recording import policy_beside, policy_label, record_episode
 from pliant.training.run_settings import named_policy, settings
 from pliant.training.statistics import Episode, summary
 from pliant.viewing.episode_film import film, picture_instants
 from pliant.viewing.film import film_format, save_film
+
+if TYPE_CHECKING:
+    from pliant.viewing.motions import Played
+
+SCREENS = ("native", "web")
+"""Where a policy can be watched with sliders."""
 
 
 def render_mode(config: DictConfig) -> str | None:
@@ -38,8 +45,31 @@ def show(episode: Episode, console: Console) -> None:
     )
 
 
+def watch_policy(config: DictConfig, console: Console) -> None:
+    """Show one episode after another in MuJoCo's window or on a page, with sliders, until that is closed.
+
+    Raises:
+        UnknownNameError: no such viewer.
+        ConfigurationError: a film is asked for at the same time.
+    """
+    from pliant.scripts.view import policy_motion, present
+
+    if config.viewer not in SCREENS:
+        raise unknown_name("viewer", config.viewer, SCREENS)
+    if config.film is not None:
+        raise ConfigurationError(f"viewer={config.viewer} writes no film; leave viewer or film={config.film} out.")
+
+    def told(played: "Played") -> None:
+        show(Episode(played.seed, played.reward, played.length, *outcome(played.info)), console)
+
+    present(lambda: policy_motion(config, told), config, console)
+
+
 def job(config: DictConfig) -> None:
     """Play some episodes and print what came of them."""
+    if config.viewer is not None:
+        watch_policy(config, Console())
+        return
     console, mode = Console(), render_mode(config)
     if config.film is not None:
         film_format(Path(config.film))

@@ -1,6 +1,7 @@
 """Look at a robot and at what is soft about it, in a window, in a browser or in a film."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from rich.console import Console
 import pliant.envs
 from pliant import command_line
 from pliant.conf.build import build
+from pliant.conf.checks import composed
 from pliant.controllers import FeedForward
+from pliant.controllers.gaits import PATTERNS
 from pliant.deployment.controller import build_controller
 from pliant.envs.description import described, is_file, robot_names
 from pliant.envs.movement import Movement
@@ -21,20 +24,40 @@ from pliant.experiments.experiment import Experiment
 from pliant.experiments.reproduction import experiment_names
 from pliant.files import new_file
 from pliant.training.environments import make_environment
-from pliant.training.run_settings import bare_word, learned_in, settings
+from pliant.training.evaluation import find_policy
+from pliant.training.run_settings import bare_word, learned_in, named_policy, settings
+from pliant.viewing.choices import Choices
 from pliant.viewing.film import film_motion
 from pliant.viewing.motions import (
     LoopedEnvironment,
     LoopedMotion,
     LoopedMovement,
+    Played,
     demonstration_movement,
     feedforward_movement,
     trajectory_movement,
 )
-from pliant.viewing.screens import KEYS, SLIDER_KEYS, Controls, NativeScreen, Screen, open_web_screen, watch
-from pliant.viewing.sliders import sliders_of
+from pliant.viewing.screens import (
+    KEYS,
+    LIST_KEY,
+    SLIDER_KEYS,
+    Controls,
+    NativeScreen,
+    Screen,
+    open_web_screen,
+    watch,
+)
 
 VIEWERS = ("native", "web", "offscreen")
+AS_STARTED = "as started"
+"""What the command line asks for, among what can be shown."""
+GAITS = {
+    **{pattern: ("controller=gait", f"controller.pattern={pattern}") for pattern in PATTERNS},
+    "matsuoka": ("controller=matsuoka",),
+}
+"""Gaits of the hexapod, as words of the command line."""
+_MOST_RUNS = 20
+"""Policies that are offered, the newest first."""
 _MOTIONS = ("experiment", "environment", "feedforward", "trajectory", "controller")
 
 
@@ -97,7 +120,7 @@ def chosen_motion(config: DictConfig) -> LoopedMotion:
         return LoopedMovement(experiment.movement(config.variant))
     if config.environment is not None:
         node = OmegaConf.create({"env": config.environment, "env_options": {}})
-        return LoopedEnvironment(make_environment(node), int(config.seed))
+        return LoopedEnvironment(make_environment(node), None, int(config.seed))
     robot = described(config.robot).simulated()
     if config.feedforward is not None:
         return LoopedMovement(feedforward_movement(robot, FeedForward.load(config.feedforward)))
@@ -125,14 +148,63 @@ def film(motion: LoopedMotion, config: DictConfig, controls: Controls) -> Path:
         raise
 
 
-def screen_of(motion: LoopedMotion, config: DictConfig, controls: Controls) -> Screen:
-    """Open the window or the page."""
-    if config.viewer == "native":
-        return NativeScreen(motion.robot, controls)
+def policy_motion(config: DictConfig, told: Callable[[Played], None] = lambda played: None) -> LoopedMotion:
+    """Return the policy of a configuration of `pliant play` at work; `told` is called after every episode.
+
+    Raises:
+        ConfigurationError: its environment has no simulated robot. Others: as `find_policy`.
+    """
+    env = make_environment(config)
+    return LoopedEnvironment(env, find_policy(config, env), int(config.seed), told)
+
+
+def other_motions() -> dict[str, Callable[[], LoopedMotion]]:
+    """Return what can be chosen while something is watched: our robots, gaits, policies in `runs/train`."""
+    words = {f"robot {name}": [f"robot={name}"] for name in robot_names()}
+    words |= {f"gait {name}": ["robot=hexapod", *gait] for name, gait in GAITS.items()}
+    runs = sorted((file.parent for file in Path("runs/train").glob("**/policy.onnx")), reverse=True)
+    return {name: partial(_of_words, chosen) for name, chosen in words.items()} | {
+        f"policy {run}": partial(_of_run, run) for run in runs[:_MOST_RUNS]
+    }
+
+
+def _of_words(words: list[str]) -> LoopedMotion:
+    return chosen_motion(composed("view", words))
+
+
+def _of_run(run: Path) -> LoopedMotion:
+    return policy_motion(composed("play", settings(named_policy([str(run)]))))
+
+
+def present(make: Callable[[], LoopedMotion], config: DictConfig, console: Console) -> None:
+    """Show a motion, and what is chosen instead, in a window or on a page until that is closed.
+
+    Args:
+        make: the motion.
+        config: with `viewer`, `gauges`, `legend`, `speed`, `port` and `browser`.
+        console: says what keys do.
+    """
+    speed = check_bounds("speed", config.speed, 0.01, 100.0)
     port = int(check_bounds("port", config.port, 0, 65535))
-    screen = open_web_screen(motion.robot, controls, port, browse=bool(config.browser))
-    print(f"open {screen.url} in a browser on this machine; Ctrl+C ends it", flush=True)
-    return screen
+    motion = make()
+    choices = Choices({AS_STARTED: make, **other_motions()}, AS_STARTED)
+    controls = Controls(gauges=bool(config.gauges), legend=bool(config.legend), choices=choices)
+    controls.offer(motion)
+    keys = {**KEYS, **(SLIDER_KEYS if config.viewer == "native" else LIST_KEY)}
+    console.print("  ".join(f"{key}: {meaning}" for key, meaning in keys.items()), highlight=False)
+    screen: Screen
+    if config.viewer == "native":
+        screen = NativeScreen(motion.robot, controls)
+    else:
+        page = open_web_screen(motion.robot, controls, port, browse=bool(config.browser))
+        print(f"open {page.url} in a browser on this machine; Ctrl+C ends it", flush=True)
+        screen = page
+    try:
+        watch(motion, screen, controls, speed)
+    except KeyboardInterrupt:
+        console.print("ended")
+    finally:
+        screen.close()
 
 
 def job(config: DictConfig) -> None:
@@ -140,22 +212,12 @@ def job(config: DictConfig) -> None:
     console = Console()
     if config.viewer not in VIEWERS:
         raise unknown_name("viewer", config.viewer, VIEWERS)
-    speed = check_bounds("speed", config.speed, 0.01, 100.0)
-    controls = Controls(gauges=bool(config.gauges))
-    motion = chosen_motion(config)
     if config.viewer == "offscreen":
-        console.print(f"film: {film(motion, config, controls)}", soft_wrap=True)
+        check_bounds("speed", config.speed, 0.01, 100.0)
+        controls = Controls(gauges=bool(config.gauges), legend=bool(config.legend))
+        console.print(f"film: {film(chosen_motion(config), config, controls)}", soft_wrap=True)
         return
-    controls.sliders = sliders_of(motion.robot, motion.controller)
-    keys = {**KEYS, **(SLIDER_KEYS if config.viewer == "native" else {})}
-    console.print("  ".join(f"{key}: {meaning}" for key, meaning in keys.items()), highlight=False)
-    screen = screen_of(motion, config, controls)
-    try:
-        watch(motion, screen, controls, speed)
-    except KeyboardInterrupt:
-        console.print("ended")
-    finally:
-        screen.close()
+    present(partial(chosen_motion, config), config, console)
 
 
 def main() -> None:

@@ -84,8 +84,9 @@ def add_scene(spec: mujoco.MjSpec, view: View) -> None:
 
     `front` and `side` look at `view.centre`, 70° apart; `tracking`, between them, turns after `view.follow`.
     """
-    _add_floor(spec, view)
-    _add_lights(spec, view)
+    add_sky(spec)
+    add_floor(spec, tiles=5 if view.radius < 0.6 else 1)
+    add_lights(spec, view)
     _add_cameras(spec, view)
     spec.stat.center = list(view.centre)
     spec.stat.extent = 2.0 * view.radius
@@ -95,14 +96,14 @@ def add_scene(spec: mujoco.MjSpec, view: View) -> None:
     visual.quality.shadowsize = 2048
     visual.quality.offsamples = 4
     visual.rgba.haze = [0.90, 0.92, 0.93, 1.0]
-    visual.map.shadowclip = 5.0
     visual.map.znear = 0.02
     visual.map.zfar = 20.0
 
 
-def _add_floor(spec: mujoco.MjSpec, view: View) -> None:
+def add_sky(spec: mujoco.MjSpec, prefix: str = "") -> None:
+    """Add a bright sky; `prefix` goes before its name."""
     spec.add_texture(
-        name="sky",
+        name=f"{prefix}sky",
         type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
         builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
         rgb1=[0.74, 0.79, 0.84],
@@ -110,8 +111,19 @@ def _add_floor(spec: mujoco.MjSpec, view: View) -> None:
         width=256,
         height=1536,
     )
+
+
+def add_floor(spec: mujoco.MjSpec, tiles: int, prefix: str = "") -> mujoco.MjsGeom:
+    """Add a floor, a plane at height 0, and return it.
+
+    Args:
+        spec: what it is added to.
+        tiles: how many lie along a metre.
+        prefix: goes before the names of what is added.
+    """
+    name = f"{prefix}floor"
     spec.add_texture(
-        name="floor",
+        name=name,
         type=mujoco.mjtTexture.mjTEXTURE_2D,
         builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
         mark=mujoco.mjtMark.mjMARK_EDGE,
@@ -121,25 +133,26 @@ def _add_floor(spec: mujoco.MjSpec, view: View) -> None:
         width=512,
         height=512,
     )
-    tiles = 5.0 if view.radius < 0.6 else 1.0  # a metre
-    floor = spec.add_material(name="floor", texrepeat=[tiles, tiles], texuniform=True, specular=0.1)
-    floor.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "floor"
-    spec.worldbody.add_geom(
-        name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 0.05], material="floor"
+    floor = spec.add_material(name=name, texrepeat=[tiles, tiles], texuniform=True, specular=0.1)
+    floor.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = name
+    return spec.worldbody.add_geom(
+        name=name, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 0.05], material=name
     )
 
 
-def _add_lights(spec: mujoco.MjSpec, view: View) -> None:
+def add_lights(spec: mujoco.MjSpec, view: View, prefix: str = "") -> None:
+    """Add light from behind the camera `front`; `prefix` goes before the names of the lights."""
     spec.visual.headlight.ambient = [0.38, 0.38, 0.38]
     spec.visual.headlight.diffuse = [0.30, 0.30, 0.30]
     spec.visual.headlight.specular = [0.10, 0.10, 0.10]
+    spec.visual.map.shadowclip = 5.0
     for name, azimuth, elevation, strength, shadow in (
         ("key", view.azimuth - 35.0, 50.0, 0.50, True),
         ("fill", view.azimuth + 55.0, 25.0, 0.16, False),
     ):
         back = _direction(azimuth, elevation)
         spec.worldbody.add_light(
-            name=name,
+            name=f"{prefix}{name}",
             type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
             pos=list(np.array(view.centre) + 12.0 * view.radius * back),
             dir=list(-back),

@@ -66,6 +66,8 @@ class CompiledRobot:
     randomised: RandomisedRobot
     """What is drawn anew at every reset."""
     backend: Backend | str | None
+    spec: mujoco.MjSpec | None
+    """What `model` was compiled from; not in copies, as a spec cannot be copied."""
 
     def control(self, command: Array) -> Array:
         """Return the controls of the simulation for commands, (…, columns) → (…, nu)."""
@@ -149,6 +151,7 @@ def compile_robot(
         substeps=substeps,
         randomised=randomised,
         backend=backend,
+        spec=spec,
     )
 
 
@@ -233,10 +236,20 @@ def _bare(spec: mujoco.MjSpec, model: mujoco.MjModel, randomised: RandomisedRobo
     unseen = spec.copy()
     numbered = "geom_friction" in randomised.fields
     unseen.compiler.discardvisual = _RANGEFINDER not in model.sensor_type.tolist() and not numbered
-    bare = compile_model(unseen, check=False)
-    bare.opt.disableflags = model.opt.disableflags
-    bare.actuator_user[:] = model.actuator_user  # with what holds for all that can be drawn
-    return bare
+    return compile_likeness(unseen, model)
+
+
+def compile_likeness(spec: mujoco.MjSpec, model: mujoco.MjModel) -> mujoco.MjModel:
+    """Compile a spec that differs from that of a robot's model in looks only: the state stays laid out alike.
+
+    Args:
+        spec: a changed copy of `CompiledRobot.spec`.
+        model: the robot's model.
+    """
+    likeness = compile_model(spec, check=False)
+    likeness.opt.disableflags = model.opt.disableflags
+    likeness.actuator_user[:] = model.actuator_user  # with what holds for all that can be drawn
+    return likeness
 
 
 def _multiple(what: str, value: float, of: str, unit: float, least: int = 0) -> int:

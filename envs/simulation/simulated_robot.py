@@ -149,6 +149,7 @@ class SimulatedRobot(Robot):
         """What is fixed about it."""
         self._end_effectors, self._force_torque = dict(model.end_effectors), dict(model.force_torque)
         self._target_sites, self._changed_noise = dict(model.targets), dict[int, float]()
+        self._by_hand = dict[int, float]()
         self._info, self._model, self._controls = self.compiled.info, self.compiled.model, self.compiled.controls
         self._low, self._high, self._rest = self._info.low, self._info.high, self._info.rest
         self._seed = seed
@@ -298,6 +299,8 @@ class SimulatedRobot(Robot):
         if self._trouble is not None:
             raise RobotError(self._trouble)
         sent = np.array(command, dtype=np.float64)
+        if self._by_hand and sent.shape == self._low.shape:
+            sent[list(self._by_hand)] = list(self._by_hand.values())
         if sent.shape != self._low.shape or not self._give(
             sent, self._low, self._high, self._controls, self.compiled.scale, self._control
         ):
@@ -366,6 +369,40 @@ class SimulatedRobot(Robot):
         self._data.mocap_pos[mocap] = there[:3]
         if np.size(pose) == 7:
             self._data.mocap_quat[mocap] = there[3:]
+
+    @property
+    def command(self) -> Array:
+        """The command in force, (columns,): the last that was sent, or that of the reset."""
+        return np.asarray(self._control[self._controls] / self.compiled.scale, dtype=np.float64)
+
+    @property
+    def by_hand(self) -> dict[str, float]:
+        """The columns that `take_over` has taken, and what is sent of them."""
+        return {self._info.command[column].name: value for column, value in self._by_hand.items()}
+
+    def take_over(self, column: str, value: float) -> None:
+        """Let `send` send this for a column of the command, whatever it is given; over all resets.
+
+        `rollout` sends what it is given.
+
+        Args:
+            column: its name, one of `info.command_names`.
+            value: within its bounds, in its unit.
+
+        Raises:
+            UnknownNameError: no such column.
+            OutOfBoundsError: a value out of its bounds or not finite.
+        """
+        if column not in self._info.command_names:
+            raise unknown_name("command column", column, self._info.command_names, f"robot {self._info.name!r}")
+        k = self._info.command_names.index(column)
+        channel = self._info.command[k]
+        what = f"robot {self._info.name!r}: {column} by hand"
+        self._by_hand[k] = float(check_bounds(what, value, channel.low, channel.high, channel.unit))
+
+    def give_back(self) -> None:
+        """Let `send` send what it is given for all columns again."""
+        self._by_hand.clear()
 
     @property
     def noise(self) -> Array:
@@ -520,7 +557,7 @@ class SimulatedRobot(Robot):
         """What copies and other processes get: everything but what belongs to this very simulation."""
         own = ("_control", "_give", "_deliver", "_sensors")
         state = {name: value for name, value in vars(self).items() if name not in own}
-        return {**state, "compiled": replace(self.compiled, joints=())}
+        return {**state, "compiled": replace(self.compiled, joints=(), spec=None)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

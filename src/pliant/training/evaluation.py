@@ -135,7 +135,7 @@ def run_episode(policy: Policy, env: Any, seed: int, each: Callable[[], None] = 
         observation, reward, terminated, truncated, info = env.step(policy(observation))
         total, length, over = total + float(reward), length + 1, terminated or truncated
         each()
-    return Episode(seed, total, length, *_outcome(info))
+    return Episode(seed, total, length, *outcome(info))
 
 
 def run_together(decide: Callable[[Any], Any], environments: Any, seed: int) -> list[Episode]:
@@ -155,10 +155,11 @@ def run_together(decide: Callable[[Any], Any], environments: Any, seed: int) -> 
         observation, reward, done, infos = environments.step(decide(observation))
         total += reward
         for k in np.flatnonzero(done):
-            episode = Episode(seed + int(k), float(total[k]), length, *_outcome(infos[k]))
+            episode = Episode(seed + int(k), float(total[k]), length, *outcome(infos[k]))
             found.setdefault(int(k), episode)  # later episodes are of no account
     return [found[k] for k in sorted(found)]
 
 
-def _outcome(info: dict[str, Any]) -> tuple[bool, str]:
+def outcome(info: Mapping[str, Any]) -> tuple[bool, str]:
+    """Return whether an episode succeeded, and why its robot failed, if it did; from the info of its last step."""
     return bool(info.get("is_success", False)), str(info.get("failure", ""))

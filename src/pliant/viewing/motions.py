@@ -1,12 +1,14 @@
 """Motions to be watched: a simulated robot and who commands it, beginning again at the end."""
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from pliant.controllers import Controller, FeedForward, desired_motion
+from pliant.controllers.policy import Policy, PolicyInfo
 from pliant.controllers.robot_parameters import tell
 from pliant.controllers.trajectories import Trajectory
 from pliant.controllers.trial import JointTrials
@@ -64,34 +66,81 @@ class LoopedMovement:
             self.restart()
 
 
-class LoopedEnvironment:
-    """An environment whose robot is commanded as in a demonstration; every episode begins where its task says."""
+class Played(NamedTuple):
+    """An episode that is over."""
 
-    def __init__(self, env: Any, seed: int) -> None:
-        """Begin the first episode; raises `ConfigurationError` if its robot is not a simulated one."""
+    seed: int
+    reward: float
+    """The sum over its periods."""
+    length: int
+    """Periods."""
+    info: Mapping[str, Any]
+    """Of its last step."""
+
+
+class LoopedEnvironment:
+    """An environment under a policy, one episode after another; the seed grows by one from each to the next."""
+
+    def __init__(
+        self, env: Any, policy: Policy | None, seed: int, told: Callable[[Played], None] = lambda played: None
+    ) -> None:
+        """Begin the first episode.
+
+        Args:
+            env: of ours, or wrapped.
+            policy: made ready for it; None: the demonstration.
+            seed: of the first episode.
+            told: called after every episode.
+
+        Raises:
+            ConfigurationError: its robot is not a simulated one.
+        """
         inner = env.unwrapped
         if not isinstance(inner, PliantEnv) or not isinstance(inner.robot, SimulatedRobot):
             raise ConfigurationError("only an environment with a simulated robot can be viewed.")
         self.robot, self.duration = inner.robot, math.inf
         self.controller: Controller | None = None
-        self._env, self._actions, self._seed = env, inner.actions, seed
+        self._env, self._seed, self._told = env, seed, told
+        self._policy = DemonstrationPolicy(inner) if policy is None else policy
         self.restart()
 
     def restart(self) -> None:
         """Begin the first episode again."""
         self._count = 0
-        self._env.reset(seed=self._seed)
+        self._begin()
 
     def advance(self) -> None:
         """Take one step, or begin the next episode after the end of one."""
-        time = self._count * self.robot.info.period
-        command = demonstration(self._actions, time)
-        low = np.array([channel.low for channel in self._actions])
-        high = np.array([channel.high for channel in self._actions])
-        *_, terminated, truncated, _ = self._env.step(2.0 * (command - low) / (high - low) - 1.0)
-        self._count += 1
+        action = self._policy(self._observation)
+        self._observation, reward, terminated, truncated, info = self._env.step(action)
+        self._reward, self._length = self._reward + float(reward), self._length + 1
         if terminated or truncated:
-            self._env.reset()
+            self._told(Played(self._seed + self._count, self._reward, self._length, info))
+            self._count += 1
+            self._begin()
+
+    def _begin(self) -> None:
+        self._observation, _ = self._env.reset(seed=self._seed + self._count)
+        self._policy.reset()
+        self._reward, self._length = 0.0, 0
+
+
+class DemonstrationPolicy(Policy):
+    """The demonstration in an environment. It goes on over episodes, which may be shorter than it."""
+
+    def __init__(self, env: PliantEnv) -> None:
+        """Begin it."""
+        super().__init__(PolicyInfo.of(env.robot.info, env.observations, env.actions))
+        self._count = 0
+
+    def act(self, observation: Array) -> Array:
+        """Return the action of the next period, whatever is observed."""
+        channels = self.info.actions
+        command = demonstration(channels, self._count * self.period)
+        self._count += 1
+        low = np.array([channel.low for channel in channels])
+        high = np.array([channel.high for channel in channels])
+        return np.asarray(2.0 * (command - low) / (high - low) - 1.0, dtype=np.float64)
 
 
 def demonstration(channels: tuple[Channel, ...], time: float) -> Array:

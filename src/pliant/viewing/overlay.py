@@ -41,10 +41,14 @@ SMALLEST_TORQUE: Final = 0.01
 ARC_PER_DECADE: Final = np.pi / 3
 """60°: 0.1 N·m are drawn as 62°, 1 N·m as 120°, 10 N·m as 180°."""
 
-_RIGID = (0.55, 0.55, 0.58)
-_LINK = (0.08, 0.08, 0.10, 1.0)
-_MOTOR = (0.97, 0.97, 1.0, 0.62)
-_TORQUE = (0.85, 0.08, 0.55, 1.0)
+RIGID: Final = (0.55, 0.55, 0.58)
+"""Colour of the disc of a rigid joint."""
+LINK: Final = (0.08, 0.08, 0.10, 1.0)
+"""Colour and opacity of the link's needle …"""
+MOTOR: Final = (0.97, 0.97, 1.0, 0.62)
+"""… of the motors' …"""
+TORQUE: Final = (0.85, 0.08, 0.55, 1.0)
+"""… and of the torque's arc."""
 _RADIUS = 0.3
 """Of a disc, in mean sizes of the model's bodies."""
 _SEGMENT = np.pi / 18
@@ -126,7 +130,7 @@ def _across(axis: Array, direction: Array, least: float) -> Array:
 def stiffness_colour(stiffness: float) -> tuple[float, float, float]:
     """Red, green and blue of a stiffness, N·m/rad, on `STIFFNESS_SCALE`; grey if it is not finite."""
     if not np.isfinite(stiffness):
-        return _RIGID
+        return RIGID
     scale = np.array([(np.log(value), *colour) for value, colour in STIFFNESS_SCALE])
     at = np.log(max(stiffness, STIFFNESS_SCALE[0][0]))
     red, green, blue = (float(np.interp(at, scale[:, 0], scale[:, k])) for k in (1, 2, 3))
@@ -152,15 +156,15 @@ def gauge_shapes(data: mujoco.MjData, gauge: Gauge, signals: ArrayLike) -> list[
     centre = data.xanchor[gauge.joint] + gauge.offset * axis
     link = data.xmat[gauge.body].reshape(3, 3) @ gauge.along
     position, torque, stiffness = (values[SIGNALS.index(name)] for name in ("position", "torque", "stiffness"))
-    colour = _RIGID if gauge.rigid else stiffness_colour(stiffness)
+    colour = RIGID if gauge.rigid else stiffness_colour(stiffness)
     shapes = [Shape(int(mujoco.mjtGeom.mjGEOM_CYLINDER), np.array([r, 0.03 * r, 0.0]), centre, _frame(link, axis),
                     (*colour, 0.65))]  # fmt: skip
-    shapes.append(_needle(centre + 0.07 * r * axis, link, axis, 0.95 * r, 0.05 * r, _LINK))
+    shapes.append(_needle(centre + 0.07 * r * axis, link, axis, 0.95 * r, 0.05 * r, LINK))
     for column in gauge.motors:
         angle = values[column] - position
         if np.isfinite(angle):
             pointer = turned(link, axis, angle)
-            shapes.append(_needle(centre + 0.13 * r * axis, pointer, axis, 1.3 * r, 0.06 * r, _MOTOR))
+            shapes.append(_needle(centre + 0.13 * r * axis, pointer, axis, 1.3 * r, 0.06 * r, MOTOR))
     if np.isfinite(torque):
         shapes += _arc(centre, link, axis, 1.12 * r, torque_angle(torque))
     return shapes
@@ -197,11 +201,11 @@ def _arc(centre: Array, start: Array, axis: Array, radius: float, angle: float) 
         z = (end - begin) / np.linalg.norm(end - begin)
         size = np.array([width, np.linalg.norm(end - begin) / 2, 0.0])
         kind = int(mujoco.mjtGeom.mjGEOM_CAPSULE)
-        shapes.append(Shape(kind, size, (begin + end) / 2, _frame(np.cross(axis, z), z), _TORQUE))
+        shapes.append(Shape(kind, size, (begin + end) / 2, _frame(np.cross(axis, z), z), TORQUE))
     z = (points[-1] - points[-2]) / np.linalg.norm(points[-1] - points[-2])
     size = np.array([width, width, np.linalg.norm(points[-1] - points[-2])])
     arrow = int(mujoco.mjtGeom.mjGEOM_ARROW)
-    return [*shapes, Shape(arrow, size, points[-2], _frame(np.cross(axis, z), z), _TORQUE)]
+    return [*shapes, Shape(arrow, size, points[-2], _frame(np.cross(axis, z), z), TORQUE)]
 
 
 def _frame(x: Array, z: Array) -> Array:

@@ -15,14 +15,22 @@ from numpy.typing import NDArray
 
 from pliant.envs.rendering import OffscreenRenderer, RenderingError, add_shapes, update_positions
 from pliant.envs.simulation import SimulatedRobot
+from pliant.viewing.choices import Choices
+from pliant.viewing.legend import legend_image, with_legend
 from pliant.viewing.motions import LoopedMotion
 from pliant.viewing.overlay import Overlay
-from pliant.viewing.sliders import Slider
+from pliant.viewing.sliders import Slider, sliders_of
+from pliant.viewing.stage import Stage
 
 if TYPE_CHECKING:
     from pliant.viewing.web_screen import WebScreen
 
-KEYS = {"Space": "pause and go on", "Backspace": "begin again", "Enter": "show or hide the gauges"}
+KEYS = {
+    "Space": "pause and go on",
+    "Backspace": "begin again",
+    "Enter": "show or hide the gauges",
+    "F9": "show or hide their legend",
+}
 """What a user can press in a window or a browser, and what it does."""
 LIST_KEY = {"S": "show or hide the sliders"}
 """Likewise on a page."""
@@ -32,13 +40,13 @@ SLIDER_KEYS = {
     "LeftArrow": "lower it",
     "RightArrow": "raise it",
 }
-"""Likewise in a window, which shows sliders as text."""
+"""Likewise in a window, which shows sliders as text. Other letters are MuJoCo's own there."""
 
 _REFRESH = 60.0
 """Images on a screen per second, at most."""
 
 _GLFW = {
-    **{32: "Space", 259: "Backspace", 257: "Enter", 335: "Enter"},
+    **{32: "Space", 259: "Backspace", 257: "Enter", 335: "Enter", 298: "F9"},
     **{265: "UpArrow", 264: "DownArrow", 263: "LeftArrow", 262: "RightArrow"},
 }
 """The keys in GLFW's numbers, which MuJoCo's window reports."""
@@ -50,8 +58,12 @@ class Controls:
 
     paused: bool = False
     gauges: bool = True
+    legend: bool = False
+    """Whether it is said what the gauges mean."""
     again: bool = False
     """Whether the motion is to begin again."""
+    choices: Choices | None = None
+    """What can be shown instead."""
     sliders: Sequence[Slider] = ()
     """What can be changed meanwhile."""
     listed: bool = False
@@ -68,12 +80,19 @@ class Controls:
                 self.again = True
             case "Enter":
                 self.gauges = not self.gauges
+            case "F9":
+                self.legend = not self.legend
             case "S":
                 self.listed = not self.listed
             case "UpArrow" | "DownArrow" if self.sliders:
                 self.chosen = (self.chosen + (1 if key == "DownArrow" else -1)) % len(self.sliders)
             case "LeftArrow" | "RightArrow" if self.sliders:
-                self.sliders[self.chosen].step(1 if key == "RightArrow" else -1)
+                self.sliders[self.chosen % len(self.sliders)].step(1 if key == "RightArrow" else -1)
+
+    def offer(self, motion: LoopedMotion) -> None:
+        """Offer what can be changed of a motion that is now shown, and what can be shown instead."""
+        others = [] if self.choices is None else [self.choices.slider]
+        self.sliders = [*others, *sliders_of(motion.robot, motion.controller)]
 
     def fulfil(self) -> None:
         """Change what was asked for."""
@@ -81,10 +100,15 @@ class Controls:
             slider.fulfil()
 
     def slider_lines(self) -> tuple[str, str]:
-        """The sliders as two columns of text: names, the chosen one marked, and values."""
+        """The sliders as two columns of text: names, the chosen one marked, and values, with a * where by hand."""
         names = [f"{'>' if k == self.chosen else ' '} {slider.name}" for k, slider in enumerate(self.sliders)]
-        values = [("off", "on")[s.value > 0.5] if s.switch else f"{s.value:.4g}" for s in self.sliders]
+        values = [slider.text + (" *" if slider.taken else "") for slider in self.sliders]
         return "\n".join(names), "\n".join(values)
+
+    @property
+    def complaint(self) -> str:
+        """Why what was asked to be shown cannot be; empty if it can."""
+        return "" if self.choices is None else self.choices.complaint
 
 
 class Screen(Protocol):
@@ -92,6 +116,9 @@ class Screen(Protocol):
 
     def show(self) -> bool:
         """Show the simulation as it is now; returns whether anybody can still see it."""
+
+    def change(self, robot: SimulatedRobot) -> None:
+        """Show another robot from now on."""
 
     def close(self) -> None:
         """Close it. Safe to call twice."""
@@ -127,15 +154,20 @@ class NativeScreen:
                 "a window needs a display, and neither DISPLAY nor WAYLAND_DISPLAY is set. viewer=web shows the "
                 "robot in a browser, viewer=offscreen writes a film."
             )
+        self._controls = controls
+        self._open(robot)
+
+    def _open(self, robot: SimulatedRobot) -> None:
         import mujoco.viewer
 
-        self._robot, self._controls = robot, controls
+        self._robot, self._stage = robot, Stage(robot)
         self._overlay = Overlay(robot.model, robot.data, robot.compiled.joints)
+        self._legend = False
         try:
             self._viewer: Any = mujoco.viewer.launch_passive(
-                robot.model,
-                robot.data,
-                key_callback=lambda key: controls.press(_GLFW.get(key, "")),
+                self._stage.model,
+                self._stage.data,
+                key_callback=lambda key: self._controls.press(_GLFW.get(key, "")),
                 show_left_ui=False,
                 show_right_ui=False,
             )
@@ -152,14 +184,39 @@ class NativeScreen:
         if not self._viewer.is_running():
             return False
         update_positions(self._robot.model, self._robot.data)
+        self._stage.follow()
         with self._viewer.lock():
             self._viewer.user_scn.ngeom = 0
             if self._controls.gauges:
                 add_shapes(self._viewer.user_scn, self._overlay.shapes())
         if self._controls.sliders:
-            self._viewer.set_texts((None, mujoco.mjtGridPos.mjGRID_TOPLEFT, *self._controls.slider_lines()))
+            self._viewer.set_texts((None, mujoco.mjtGridPos.mjGRID_TOPLEFT, *self._texts()))
+        if self._legend != self._controls.legend:
+            self._legend = self._controls.legend
+            self._show_legend()
         self._viewer.sync()
+        self._stage.give_back()
         return True
+
+    def _texts(self) -> tuple[str, str]:
+        """Sliders, and what is complained of, in the letters that MuJoCo has: no `·`."""
+        names, values = self._controls.slider_lines()
+        complaint = self._controls.complaint
+        text = f"{names}\n{complaint}" if complaint else names
+        return text.replace("·", " "), values
+
+    def _show_legend(self) -> None:
+        """Put the legend into the lower left corner, or take it away."""
+        if not self._legend:
+            self._viewer.clear_images()
+            return
+        picture = legend_image()
+        self._viewer.set_images((mujoco.MjrRect(0, 0, picture.shape[1], picture.shape[0]), picture))
+
+    def change(self, robot: SimulatedRobot) -> None:
+        """Close the window and open another: MuJoCo's keeps to one model."""
+        self._viewer.close()
+        self._open(robot)
 
     def close(self) -> None:
         """Close the window."""
@@ -172,15 +229,27 @@ class FilmScreen:
     def __init__(self, robot: SimulatedRobot, controls: Controls, width: int, height: int) -> None:
         self.frames: list[NDArray[np.uint8]] = []
         """The images, each (height, width, 3)."""
-        self._robot, self._controls = robot, controls
+        self._controls, self._size = controls, (width, height)
+        self._open(robot)
+
+    def _open(self, robot: SimulatedRobot) -> None:
+        self._robot, self._stage = robot, Stage(robot)
         self._overlay = Overlay(robot.model, robot.data, robot.compiled.joints)
-        self._renderer = OffscreenRenderer(robot.model, width, height)
+        self._renderer = OffscreenRenderer(self._stage.model, *self._size)
 
     def show(self) -> bool:
         """Take an image of the simulation as it is now; raises `RenderingError` if MuJoCo finds no OpenGL here."""
+        update_positions(self._robot.model, self._robot.data)
+        self._stage.follow()
         shapes = self._overlay.shapes if self._controls.gauges else None
-        self.frames.append(self._renderer.render(self._robot.data, shapes))
+        image = self._renderer.render(self._stage.data, shapes)
+        self.frames.append(with_legend(image) if self._controls.legend else image)
         return True
+
+    def change(self, robot: SimulatedRobot) -> None:
+        """Go on with images of another robot."""
+        self._renderer.close()
+        self._open(robot)
 
     def close(self) -> None:
         """Release the OpenGL context."""
@@ -207,18 +276,23 @@ def open_web_screen(robot: SimulatedRobot, controls: Controls, port: int, *, bro
 
 
 def watch(motion: LoopedMotion, screen: Screen, controls: Controls, speed: float) -> None:
-    """Run a motion at `speed` times real time until its screen is closed."""
+    """Run a motion, or what is chosen instead, at `speed` times real time until its screen is closed."""
     periods = periods_per_image(motion, speed, _REFRESH)
-    step = periods * motion.robot.info.period / speed
     due = time.monotonic()
     while screen.show():
         controls.fulfil()
-        if controls.again:
+        other = None if controls.choices is None else controls.choices.another()
+        if other is not None:
+            motion, periods = other, periods_per_image(other, speed, _REFRESH)
+            controls.offer(motion)
+            screen.change(motion.robot)
+        elif controls.again:
             controls.again = False
             motion.restart()
         elif not controls.paused:
             for _ in range(periods):
                 motion.advance()
+        step = periods * motion.robot.info.period / speed
         due = max(due + step, time.monotonic() - step)  # what is late is not caught up with
         time.sleep(max(due - time.monotonic(), 0.0))
 

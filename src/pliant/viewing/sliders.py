@@ -1,9 +1,11 @@
-"""What can be changed of a motion while it is watched: targets, noise, and the adjustable numbers of a controller.
+"""What can be changed of a motion while it is watched.
+
+The robot's command by hand, targets, noise, and the adjustable numbers of a controller.
 
 Screens show it and take wishes, in threads of their own; the loop that runs the motion fulfils them in between.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -12,7 +14,10 @@ import numpy as np
 from pliant.controllers import Controller
 from pliant.envs.selection import select
 from pliant.envs.simulation import SimulatedRobot
+from pliant.hardware.robot import Channel
 
+BY_HAND: Final = "by hand"
+"""The switch that takes the whole command over as it is, and gives it back."""
 _STEPS = 50
 """Of a slider that keys move, from one end to the other."""
 _NOISE: Final = (("*/position", "noise of positions, rad", 1.0), ("*/velocity", "noise of speeds, rad/s", 1.0))
@@ -24,7 +29,7 @@ _REACH = 1.0
 
 
 class Slider:
-    """A number, or what is on or off, that whoever watches may change."""
+    """A number, a choice, or what is on or off, that whoever watches may change."""
 
     def __init__(
         self,
@@ -36,6 +41,8 @@ class Slider:
         *,
         switch: bool = False,
         fine: bool = False,
+        choices: Sequence[str] = (),
+        taken: Callable[[], bool] = lambda: False,
     ) -> None:
         """Keep what is given.
 
@@ -47,8 +54,11 @@ class Slider:
             write: changes it, between two periods.
             switch: whether it is on (1) or off (0).
             fine: whether small values are to be told apart better than large ones.
+            choices: what the values 0, 1, … are called, where they are no numbers.
+            taken: returns whether it is held by hand, against what would change it otherwise.
         """
         self.name, self.low, self.high, self.switch, self.fine = name, low, high, switch, fine
+        self.choices, self._taken = tuple(choices), taken
         self._read, self._write = read, write
         self._wanted: float | None = None
 
@@ -58,13 +68,26 @@ class Slider:
         wanted = self._wanted
         return float(self._read()) if wanted is None else wanted
 
+    @property
+    def taken(self) -> bool:
+        """Whether it is held by hand."""
+        return self._taken()
+
+    @property
+    def text(self) -> str:
+        """Its value, as it is shown."""
+        if self.choices:
+            return self.choices[round(self.value)]
+        return ("off", "on")[self.value > 0.5] if self.switch else f"{self.value:.4g}"
+
     def want(self, value: float) -> None:
         """Ask for a value, from any thread; beyond its ends it is the nearest."""
         self._wanted = min(max(float(value), self.low), self.high)
 
     def step(self, direction: int) -> None:
         """Ask for the next value up (1) or down (−1)."""
-        self.want(self.value + direction * (self.high - self.low) / (1 if self.switch else _STEPS))
+        step = 1.0 if self.switch or self.choices else (self.high - self.low) / _STEPS
+        self.want(self.value + direction * step)
 
     def fulfil(self) -> None:
         """Give it the value that was asked for, if any was."""
@@ -76,7 +99,41 @@ class Slider:
 def sliders_of(robot: SimulatedRobot, controller: Controller | None) -> list[Slider]:
     """Return what can be changed of a robot and of what commands it."""
     own = [] if controller is None else _adjustables(controller)
-    return [*own, *_targets(robot), *_noise(robot)]
+    return [*_commands(robot), *own, *_targets(robot), *_noise(robot)]
+
+
+def _commands(robot: SimulatedRobot) -> Iterator[Slider]:
+    """Each column of the command, taken over by its slider, and a switch that gives all back."""
+    channels = robot.info.command
+    yield Slider(BY_HAND, 0.0, 1.0, lambda: bool(robot.by_hand), partial(_take_all, robot), switch=True)
+    for k, channel in enumerate(channels):
+        yield Slider(
+            channel.name if channel.unit == "1" else f"{channel.name}, {channel.unit}",
+            channel.low,
+            channel.high,
+            partial(_commanded, robot, k),
+            partial(robot.take_over, channel.name),
+            taken=partial(_by_hand, robot, channel),
+        )
+
+
+def _take_all(robot: SimulatedRobot, on: float) -> None:
+    """Take the whole command over as it is, or give it back."""
+    if on < 0.5:
+        robot.give_back()
+        return
+    for channel, value in zip(robot.info.command, robot.command.tolist(), strict=True):
+        robot.take_over(channel.name, min(max(value, channel.low), channel.high))
+
+
+def _commanded(robot: SimulatedRobot, column: int) -> float:
+    """The command in force; what is by hand is so from the next period on."""
+    name = robot.info.command[column].name
+    return robot.by_hand.get(name, float(robot.command[column]))
+
+
+def _by_hand(robot: SimulatedRobot, channel: Channel) -> bool:
+    return channel.name in robot.by_hand
 
 
 def _adjustables(controller: Controller) -> Iterator[Slider]:

@@ -16,15 +16,21 @@ from mujoco.studio.dear_imgui import dear_imgui as imgui
 from pliant.actuators import JointOnModel
 from pliant.envs.rendering import RenderingError, as_geoms
 from pliant.envs.simulation import SimulatedRobot
+from pliant.viewing.legend import LEGEND
 from pliant.viewing.overlay import Overlay
 from pliant.viewing.screens import KEYS, LIST_KEY, Controls, free_camera
 from pliant.viewing.sliders import Slider
+from pliant.viewing.stage import Stage
 
 LOOPBACK = "127.0.0.1"
 _FIRST, _COUNT = 8080, 20
 """Ports to choose from where none is asked for."""
 _SLIDERS, _SLIDER = (60.0, 20.0, 330.0, 260.0), 110.0
 """Place and size of the list of sliders, and width of one of them, pixels."""
+_LEGEND, _SWATCH = (400.0, 20.0), 30.0
+"""Place of the legend, and length of a coloured mark in it, pixels."""
+_TAKEN = (1.0, 0.78, 0.2, 1.0)
+"""Colour of what is held by hand."""
 
 
 class _LoopbackViewer(web_viewer.WebViewer):  # type: ignore[misc]
@@ -53,14 +59,16 @@ class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
     """What is on the page beside the model: gauges, sliders, what keys and mouse do, and a word about them."""
 
     def __init__(self, joints: tuple[JointOnModel, ...], controls: Controls) -> None:
-        self._joints, self._controls = joints, controls
+        self.joints = joints
+        """Those of the robot that is shown next."""
+        self._controls = controls
         self._overlay: Overlay | None = None
         self._mouse = ux.UxState()
 
     @messages.handler  # type: ignore[untyped-decorator]
     def on_model(self, event: messages.PostModelEvent) -> None:
         """Place gauges and camera on the viewer's own copy of the model."""
-        self._overlay = Overlay(event.model, event.data, self._joints)
+        self._overlay = Overlay(event.model, event.data, self.joints)
         there = free_camera(event.model)
         camera = self.viewer.camera
         camera.lookat[:] = there.lookat
@@ -94,9 +102,13 @@ class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
                 imgui.TextUnformatted(f"{key}: {meaning}")
             if self._controls.paused:
                 imgui.TextUnformatted("paused")
+            if self._controls.complaint:
+                imgui.TextWrapped(self._controls.complaint)
         imgui.End()
         if self._controls.sliders and self._controls.listed:
             self._show_sliders()
+        if self._controls.legend:
+            _show_legend()
 
     def _keys(self) -> dict[str, str]:
         """What can be pressed."""
@@ -113,15 +125,36 @@ class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
 
 
 def _show(slider: Slider) -> None:
-    """Show a slider or a switch, and ask for what is made of it."""
+    """Show a slider, a switch or a choice, and ask for what is made of it."""
     imgui.SetNextItemWidth(_SLIDER)
-    if slider.switch:
+    taken = slider.taken
+    if taken:
+        imgui.PushStyleColor(imgui.Col.Text, imgui.Vec4(*_TAKEN))
+    if slider.choices:
+        changed, value = imgui.Combo(slider.name, round(slider.value), slider.choices)
+    elif slider.switch:
         changed, value = imgui.Checkbox(slider.name, slider.value > 0.5)
     else:
         how = imgui.SliderFlags.Logarithmic if slider.fine else imgui.SliderFlags(0)
         changed, value = imgui.SliderFloat(slider.name, slider.value, slider.low, slider.high, "%.4g", how)
+    if taken:
+        imgui.PopStyleColor()
     if changed:
         slider.want(value)
+
+
+def _show_legend() -> None:
+    """Say what the gauges mean."""
+    imgui.SetNextWindowPos(imgui.Vec2(*_LEGEND), imgui.Cond.FirstUseEver)
+    if imgui.Begin("Legend", None, imgui.WindowFlags.AlwaysAutoResize):
+        for k, entry in enumerate(LEGEND):
+            if entry.colour is not None:
+                size = imgui.Vec2(_SWATCH, imgui.GetTextLineHeight())
+                flags = int(imgui.ColorEditFlags.NoTooltip) | int(imgui.ColorEditFlags.NoPicker)
+                imgui.ColorButton(f"##legend{k}", imgui.Vec4(*entry.colour, 1.0), flags, size)
+                imgui.SameLine()
+            imgui.TextUnformatted(entry.text)
+    imgui.End()
 
 
 class WebScreen:
@@ -140,7 +173,8 @@ class WebScreen:
             port: where to listen; 0: the first free one from 8080 on.
             browse: whether to open the page in a browser.
         """
-        self._robot = robot
+        self._stage = Stage(robot)
+        self._page = _Page(robot.compiled.joints, controls)
         self.port = free_port(port)
         """Where it listens."""
         config = viewer_protocol.ViewerConfig(
@@ -150,7 +184,7 @@ class WebScreen:
 
         def live(endpoint: Any) -> None:
             try:
-                made.append(_LoopbackViewer(config, endpoint, plugins=[_Page(robot.compiled.joints, controls)]))
+                made.append(_LoopbackViewer(config, endpoint, plugins=[self._page]))
             finally:
                 ready.set()
             viewer_protocol.run_viewer_loop(made[0])
@@ -165,8 +199,15 @@ class WebScreen:
         """Send the simulation as it is now; returns whether the server runs."""
         if not self._handle.is_running():
             return False
-        self._handle.sync(self._robot.model, self._robot.data)
+        self._stage.follow()
+        self._handle.sync(self._stage.model, self._stage.data)
+        self._stage.give_back()
         return True
+
+    def change(self, robot: SimulatedRobot) -> None:
+        """Show another robot from now on; pages that are open load it."""
+        self._page.joints = robot.compiled.joints
+        self._stage = Stage(robot)
 
     def close(self) -> None:
         """Stop the server."""
