@@ -18,7 +18,14 @@ which for a pendulum is its weight, and is found from positions, velocities and 
 state that is copied or restored goes on as it did.
 """
 
+from typing import Final
+
 from pliant.actuators.bam import friction_budget, friction_torque
+
+VISCOUS: Final = ("kv",)
+"""Parameters of a drive with a gear that its viscous friction grows with, in proportion."""
+DRY: Final = ("kc", "kcs", "km", "ke", "kms", "kes", "kmq", "keq")
+"""Those of its dry friction, of rest and of load."""
 
 
 def gear_friction(

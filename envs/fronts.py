@@ -1,9 +1,9 @@
 """What `gymnasium.make` and `make_vec` call: a described robot and a task, made one environment or many."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from inspect import signature
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pliant.actuators import CompliantJoint, Law, Mode
 from pliant.actuators.modes import as_mode
@@ -23,6 +23,8 @@ from pliant.hardware.robot import Robot, RobotInfo
 
 ACTION_PERIOD = 0.02
 """Time from one action to the next where nothing else is said, s."""
+SUCCEEDING: Final = ("success", "verdict")
+"""Roles of the ends that say whether an episode is a success."""
 _REACH = (-1.57, 1.57)
 _PLANAR_TASKS: Mapping[str, Callable[..., Task]] = {"reach": planar_reach, "track": TrackPath}
 _MANY = [p.name for p in signature(PliantVectorEnv).parameters.values() if p.kind is p.KEYWORD_ONLY]
@@ -100,16 +102,23 @@ def needed_signals(description: RobotDescription, task: Task) -> tuple[str, ...]
     return tuple(name for name in reads if name in sensors)
 
 
-def measurable(task: Task, info: RobotInfo, kinematics: Kinematics | None = None) -> tuple[Task, tuple[str, ...]]:
+def measurable(
+    task: Task, info: RobotInfo, kinematics: Kinematics | None = None, estimated: Collection[str] = ()
+) -> tuple[Task, tuple[str, ...]]:
     """Return a task without what looks at signals that a robot lacks: rewards, ends and measures, and their names.
 
-    Observations stay: a policy cannot do without them.
+    Observations stay: a policy cannot do without them. Ends that say whether an episode is a success are left out
+    also where they look at signals that are only `estimated`.
     """
     lost: list[str] = []
     measures = {n: t for n, t in task.measures.items() if _known(task.but(measures={n: t}), info, kinematics)}
     whole = task.but(measures=measures)
     rewards = {n: t for n, t in task.rewards.items() if _known(whole, info, kinematics, rewards={n: t})}
     ends = {n: t for n, t in task.ends.items() if _known(whole, info, kinematics, ends={n: t})}
+    for name in [n for n, term in ends.items() if term.role in SUCCEEDING]:
+        alone = whole.but(observations={}, rewards={}, ends={name: ends[name]})
+        if not set(estimated).isdisjoint(alone.on(info, kinematics).reads):
+            del ends[name]
     for kind, all_of_them, kept in (
         ("measure", task.measures, measures), ("reward", task.rewards, rewards), ("end", task.ends, ends),
     ):  # fmt: skip

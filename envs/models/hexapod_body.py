@@ -70,6 +70,9 @@ COLLISIONS: Final = {
 }
 """Sensors that count contacts between two legs, or a leg and the trunk, by name: which."""
 
+_SHIN_RADIUS = 0.75 * FOOT_RADIUS
+_LEGS_ONLY = 2
+"""Bit of contact that only the robot's own geoms have."""
 _TRUNK_SIZE = (0.26, 0.16, 0.05)
 _BATTERY_SIZE = (0.14, 0.045, 0.028)
 
@@ -98,6 +101,9 @@ def add_leg(
 
     Positive angles turn the coxa to the left seen from above, and lower femur and tibia on the left side, raise
     them on the right one: servos of both sides are mounted alike.
+
+    The tibia's capsule touches other legs and the trunk. The ground and whatever else there is meet a thinner one,
+    the shin, so that the foot touches a floor first however flat the tibia is.
     """
     place, parent = LEGS[name], trunk
     side = 1.0 if place.y > 0.0 else -1.0
@@ -114,20 +120,28 @@ def add_leg(
         )
         hinge.limited, hinge.range = mujoco.mjtLimited.mjLIMITED_TRUE, [-RANGES[link], RANGES[link]]
         _weigh(body, mass, (centre, 0.0, 0.0), size)
-        reach = length - FOOT_RADIUS if link == "tibia" else length
-        geom = body.add_geom(
-            name=f"{name}_{link}",
-            type=mujoco.mjtGeom.mjGEOM_CAPSULE,
-            fromto=[0.0, 0.0, 0.0, reach - thickness / 4 if link == "tibia" else reach, 0.0, 0.0],
-            size=[thickness / 2, 0.0, 0.0],
-        )
+        reach = length - FOOT_RADIUS - thickness / 4 if link == "tibia" else length
+        geom = _add_capsule(body, f"{name}_{link}", reach, thickness / 2)
         _touch(geom, self_collision)
+        if link == "tibia":
+            geom.contype, geom.conaffinity = (_LEGS_ONLY, _LEGS_ONLY) if self_collision else (0, 0)
+            shin = _add_capsule(body, f"{name}_shin", length - 2 * FOOT_RADIUS, min(thickness / 2, _SHIN_RADIUS))
+            _touch(shin, self_collision)
         parent, at, angle = body, [length, 0.0, 0.0], DROP[link]
     _add_foot(spec, parent, name, friction, self_collision)
     links = [TRUNK, *(f"{name}_{link}" for link in LINKS)]
     spec.add_exclude(bodyname1=links[0], bodyname2=links[1])
     for one, other in combinations([*links[1:], f"{name}_foot"], 2):
         spec.add_exclude(bodyname1=one, bodyname2=other)
+
+
+def _add_capsule(body: mujoco.MjsBody, name: str, reach: float, radius: float) -> mujoco.MjsGeom:
+    return body.add_geom(
+        name=name,
+        type=mujoco.mjtGeom.mjGEOM_CAPSULE,
+        fromto=[0.0, 0.0, 0.0, reach, 0.0, 0.0],
+        size=[radius, 0.0, 0.0],
+    )
 
 
 def _add_foot(spec: mujoco.MjSpec, tibia: mujoco.MjsBody, leg: str, friction: float, self_collision: bool) -> None:
@@ -184,5 +198,5 @@ def _weigh(
 
 def _touch(geom: mujoco.MjsGeom, self_collision: bool) -> None:
     """Let a geom touch the world, and other parts of the robot; unseen and without mass."""
-    geom.contype, geom.conaffinity = 1, int(self_collision)
+    geom.contype, geom.conaffinity = 1, (1 | _LEGS_ONLY) if self_collision else 0
     geom.group, geom.mass, geom.rgba = COLLISION_GROUP, 0.0, [0.9, 0.3, 0.2, 0.3]

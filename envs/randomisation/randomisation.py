@@ -24,9 +24,9 @@ class Randomisation:
     mass: Distribution | None = None
     """Factor of mass and inertia, for each moving body."""
     damping: Distribution | None = None
-    """Factor of the viscous friction of each joint that has any, whatever drives it."""
+    """Factor of the viscous friction of each joint that has any, whatever drives it, and of each servo's gear."""
     friction: Distribution | None = None
-    """Factor of the dry friction of each joint that has any."""
+    """Factor of the dry friction of each joint that has any, and of each servo's gear."""
     stiffness: Distribution | None = None
     """Factor of the stiffness of each hinge or slide with a spring of the model's own, as one that holds a thing
     of the surroundings."""
@@ -35,7 +35,8 @@ class Randomisation:
     law: Mapping[str, Distribution] = field(default_factory=dict)
     """Factors of the springs, by the names of the law's parameters."""
     drive: Mapping[str, Distribution] = field(default_factory=dict)
-    """Factors of the drives (motor, position loop, servo), by the names of their parameters."""
+    """Factors of the drives (motor, position loop, servo), by the names of their parameters. What is named here of
+    a servo's gear (`kv`, `kc`, …), `damping` and `friction` leave alone."""
     supply: Distribution | None = None
     """Factor of the supply voltage of the servos, one for all of them."""
     command_delay: Distribution | None = None

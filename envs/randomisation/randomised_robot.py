@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from pliant.actuators import CompliantJoint, Drive, JointOnModel, Parameter
+from pliant.actuators.gear import DRY, VISCOUS
 from pliant.actuators.layout import DRIVE_AT, EXPLICIT_STIFFNESS, LARGEST_STEP, LAW_AT
 from pliant.actuators.stability import StabilityError, check_stability, explicit_stiffness
 from pliant.envs.randomisation.distributions import Distribution, check_support
@@ -83,6 +84,7 @@ class RandomisedRobot:
         self._numbers = [
             *_masses(model, randomisation.mass),
             *_passive(model, randomisation),
+            *_gears(model, joints, randomisation),
             *_contacts(model, randomisation.contact_friction),
             *_supply(model, joints, randomisation.supply),
             *_drives(model, joints, randomisation),
@@ -94,7 +96,8 @@ class RandomisedRobot:
             if (distribution := getattr(randomisation, name)) is not None
         }
         self.names = (*(number.name for number in self._numbers), *self._drawn)
-        """What varies: `link1/mass` (kg), `elbow/damping` (N·m·s/rad), `elbow/k1`, `command_delay` (s), …"""
+        """What varies: `link1/mass` (kg), `elbow/damping` (N·m·s/rad), `knee/gear_friction` (factor), `elbow/k1`,
+        `command_delay` (s), …"""
         self.extremes = extremes(conditions, randomisation, self._step, period)
         """The longest delays and the strongest noise that can be drawn."""
         self.noisy = any(self.extremes[2:])
@@ -194,6 +197,29 @@ def _passive(model: mujoco.MjModel, randomisation: Randomisation) -> Iterator[_N
                 base = float(getattr(model, field)[place])
                 if base != 0.0:  # which no factor changes
                     yield _Number(f"{name}/{kind}", factor, base, ((field, (place,)),))
+
+
+def _gears(
+    model: mujoco.MjModel, joints: Sequence[JointOnModel], randomisation: Randomisation
+) -> Iterator[_Number]:
+    """One factor of the viscous friction of each servo's gear, and one of its dry friction."""
+    for joint in joints:
+        for drive in joint.description.drives[:1]:
+            for kind, factor, names in (
+                ("damping", randomisation.damping, VISCOUS),
+                ("friction", randomisation.friction, DRY),
+            ):
+                places = []
+                for k, parameter in enumerate(drive.kind.parameters if factor is not None else ()):
+                    base = float(model.actuator_user[joint.actuators[0], DRIVE_AT + k])
+                    if parameter.name in names and parameter.name not in randomisation.drive and base != 0.0:
+                        assert factor is not None
+                        what = f"{kind} of joint {joint.name!r}: {parameter.name} of its gear"
+                        _check_factor(what, factor, base, parameter)
+                        places.append(("actuator_user", (joint.actuators[0], DRIVE_AT + k)))
+                if places:
+                    assert factor is not None
+                    yield _Number(f"{joint.name}/gear_{kind}", factor, 1.0, (), tuple(places))
 
 
 def _contacts(model: mujoco.MjModel, factor: Distribution | None) -> Iterator[_Number]:
@@ -328,6 +354,8 @@ def _quickest(joint: CompliantJoint, randomisation: Randomisation, step: float) 
     drawn = dict(randomisation.drive)
     if randomisation.supply is not None and joint.drives and "voltage" in joint.drives[0].parameters:
         drawn["voltage"] = randomisation.supply
+    if randomisation.damping is not None and joint.drives:
+        drawn |= {n: randomisation.damping for n in VISCOUS if n in joint.drives[0].parameters and n not in drawn}
     for name, factor in drawn.items():
         drive = joint.drives[0]
         drives = [drive.varied(**{name: drive.parameters[name] * bound}) for bound in factor.bounds]

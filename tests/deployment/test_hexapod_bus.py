@@ -115,3 +115,28 @@ def test_the_verb_walks_it_on_the_simulation_and_on_its_bus(verb):
             assert numbers["completed"]
             assert (numbers["overruns"], numbers["missed_reads"], numbers["trips"]) == (0, 0, [])
             assert ("estimated" in numbers) == (hardware == "emulated")
+
+
+@pytest.mark.slow
+def test_a_servo_beyond_the_limit_of_its_load_ends_the_verb_with_status_2_and_the_report_says_why(verb):
+    """Standing takes more than 2 % of the drive; by the time so many looks are averaged it stands."""
+    status, _, err = verb(
+        "deploy",
+        "robot=hexapod",
+        "controller=hold",
+        "hardware=emulated",
+        "duration=10",
+        "run.settle=0.1",
+        "safety.motion.rad.walk_speed=1.5",
+        "robot.machine.limits.load=[0.01,0.02]",
+        "robot.machine.limits.load_time=6.0",
+        "hydra.run.dir=run",
+    )
+    assert status == 2
+    assert "is beyond its limits: a mean load of" in err
+    numbers = json.loads(Path("run/metrics.json").read_text())
+    assert not numbers["completed"]
+    assert "beyond its limits" in numbers["reason"]
+    assert len(numbers["trips"]) == 1
+    assert "eyond its limits" in Path("run/report.html").read_text()
+    assert "/walk/command" in read_recording("run/recording.mcap").series, "it went to rest"

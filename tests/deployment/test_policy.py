@@ -18,9 +18,9 @@ from pliant.conf.build import build
 from pliant.controllers import FeedForward, MinimumJerk
 from pliant.controllers.policies import ControllerPolicy, RandomPolicy
 from pliant.controllers.spring_sensing import SpringSensing
-from pliant.deployment.episodes import EpisodeRunner
+from pliant.deployment.episodes import EpisodeRunner, Trace
 from pliant.deployment.machines import machine as machine_of
-from pliant.deployment.policy import PolicyDeployment, predict
+from pliant.deployment.policy import PolicyDeployment, outcome_numbers, predict
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.simulation import SimulatedRobot
 from pliant.envs.tasks import Reach, Track
@@ -29,6 +29,7 @@ from pliant.hardware.recording import Recorder, read_recording
 from pliant.hardware.safety import SafeRobot
 from pliant.scripts.deploy import prepared
 from pliant.training.run_settings import deployed_policy, environment_settings
+from pliant.training.statistics import Episode
 
 PERIOD = 0.02
 NO_GAP = ("hardware.gap=null", "hardware.goal_delay=0")
@@ -148,6 +149,18 @@ def short(stop_key, *overrides):
     policy = ControllerPolicy(Reaching(), runner.policy_info)
     twin = EpisodeRunner(machine("hardware=simulated")[0], task, model(), 0.1)
     return PolicyDeployment(runner, policy, predict(policy, twin, (0, 1), safe.info.joints), {"policy": "p"})
+
+
+def test_success_that_nothing_tells_is_nowhere_in_the_numbers():
+    """Rewards and lengths are; a success that is told is as it was."""
+    traces = [Trace(seed, episode=Episode(seed, reward, 9, False, "")) for seed, reward in ((3, 1.0), (4, 2.0))]
+    told, untold = (outcome_numbers(traces[:1], traces, judged) for judged in (True, False))
+    assert (told["success_rate"], told["predicted_success_rate"], told["each"][0]["success"]) == (0.0, 0.0, False)
+    for numbers, before in ((untold, told), (untold["each"][0], told["each"][0])):
+        assert numbers.keys() == before.keys()
+        for name, value in numbers.items():
+            if name != "each":
+                assert value == (None if "success" in name else before[name]), name
 
 
 def test_the_stop_key_ends_a_deployment_and_what_was_done_is_kept(tmp_path):

@@ -15,7 +15,7 @@ from pliant.envs.models.rig1 import rig1
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.tasks import Task
 from pliant.envs.tasks.actions import Spread
-from pliant.envs.tasks.ends import fallen
+from pliant.envs.tasks.ends import beyond, fallen, stayed_within
 from pliant.envs.tasks.goals import Drawn
 from pliant.envs.tasks.measures import local_velocity
 from pliant.envs.tasks.observations import Goal, Signals
@@ -137,6 +137,21 @@ def test_ppo_learns_on_them(case):
     after = list(model.policy.parameters())
     assert all(bool(p.isfinite().all()) for p in after)
     assert any(bool((p != q).any()) for p, q in zip(before, after, strict=True))
+
+
+def test_what_is_only_estimated_decides_nothing():
+    """Ends that say success are left out; rewards, and ends that say failure, are not."""
+    reach = Reach(duration=1.0)
+    told = reach.but(
+        rewards={**reach.rewards, "effort": effort()},
+        ends={**reach.ends, "gentle": stayed_within(limit=1.0), "hard": beyond(signals="*/torque", limit=9.0)},
+    )
+    info = SimulatedRobot(rig1()).info
+    torques = {f"{joint}/torque" for joint in info.joints}
+    assert measurable(told, info) == (told, ())
+    kept, lost = measurable(told, info, estimated=torques)
+    assert lost == ("end 'gentle'",)
+    assert kept == told.but(ends={name: end for name, end in told.ends.items() if name != "gentle"})
 
 
 def test_what_looks_at_signals_that_a_robot_lacks_is_left_out_and_named():

@@ -26,7 +26,8 @@ from pliant.deployment.episodes import EpisodeRunner, Period, Trace, sensed
 from pliant.deployment.kinematic_sensing import task_model
 from pliant.deployment.reports import write_policy_report
 from pliant.envs.description import described
-from pliant.envs.fronts import measurable
+from pliant.envs.fronts import SUCCEEDING, measurable
+from pliant.envs.tasks import Task
 from pliant.errors import MismatchError, RobotError, check_bounds
 from pliant.files import write_json
 from pliant.hardware.recording import Recorder
@@ -53,6 +54,7 @@ class PolicyDeployment(Deployment):
         policy: Policy,
         prediction: Prediction,
         facts: Mapping[str, str],
+        judged: bool = True,
     ) -> None:
         """Put the parts together; see `prepare_policy`.
 
@@ -61,8 +63,10 @@ class PolicyDeployment(Deployment):
             policy: made ready for it.
             prediction: of its episodes, whose seeds the machine gets too.
             facts: what is deployed.
+            judged: whether anything that is measured tells success.
         """
         super().__init__(runner.robot, facts)
+        self.judged = judged
         self._runner, self._policy, self._prediction = runner, policy, prediction
         self.info = runner.info
 
@@ -89,15 +93,24 @@ class PolicyDeployment(Deployment):
                     self._runner.note = _Note(recorder, self.robot, show, number)
                     episode = self._runner.run(self._policy, predicted.seed).episode
                 assert episode is not None
-                recorder.event("info", f"episode {number}: {verdict(episode, self.robot.info.period)}")
+                recorder.event("info", f"episode {number}: {self._verdict(episode)}")
                 if episode.failure:
                     raise RobotError(episode.failure)
-                _print(console, number, episode, predicted, self.robot.info.period)
+                assert predicted.episode is not None
+                line = f"episode {number}: {self._verdict(episode)}"
+                line += f" (simulation: {self._verdict(predicted.episode)})"
+                console.print(line, highlight=False, soft_wrap=True)
         except KeyboardInterrupt:
             return
 
+    def _verdict(self, episode: Episode) -> str:
+        """Say what came of an episode."""
+        how = "success" if episode.success else "no success"
+        how = episode.failure or (how if self.judged else "over, success not judged")
+        return f"{how} after {episode.length * self.robot.info.period:.2f} s, reward {episode.reward:.2f}"
+
     def metrics(self) -> dict[str, Any]:
-        """Return the numbers of the deployment."""
+        """Return the numbers of the deployment; where success is not judged, None."""
         predicted = self._prediction.traces
         return {
             "completed": self.reason == "completed",
@@ -105,7 +118,7 @@ class PolicyDeployment(Deployment):
             "robot": self.robot.info.name,
             **self.facts,
             "seed": predicted[0].seed,
-            **outcome_numbers(self.traces, predicted),
+            **outcome_numbers(self.traces, predicted, self.judged),
             **difference_numbers(self.traces, predicted, self.robot.info.joints),
             **machine_numbers(self.robot, [trace.time for trace in self.traces]),
             "predicted_limited": self._prediction.limited,
@@ -120,6 +133,8 @@ class PolicyDeployment(Deployment):
             console.print(
                 f"{success_text(numbers)} {beside}; results in {folder}", highlight=False, soft_wrap=True
             )
+        elif not self.judged:
+            console.print(f"success is not judged; results in {folder}", highlight=False, soft_wrap=True)
         if not any(trace.sent for trace in self.traces):
             return numbers, None
         return numbers, write_policy_report(
@@ -165,10 +180,14 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     description = described(config.robot)
     simulated = description.simulated(robot.info.period)
     model = task_model(description, task, robot.info.period)
-    task, lost = measurable(task, sensed(robot, model).info, model.kinematics)
+    asked = task
+    task, lost = measurable(task, sensed(robot, model).info, model.kinematics, robot.estimated)
+    judged = _judges(task) or not _judges(asked)
     if lost:
         console.print(
-            f"nothing here measures what these look at: {', '.join(lost)}; without them", highlight=False
+            f"nothing here measures what these look at: {', '.join(lost)}; without them"
+            + ("" if judged else ", so success is not judged"),
+            highlight=False,
         )
     runner = EpisodeRunner(robot, task, model, settle)
     policy = matched(str(config.policy), runner.policy_info, parameters=bool(config.same_robot))
@@ -177,9 +196,15 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     twin = EpisodeRunner(SafeRobot(simulated, safety), task, model, settle)
     prediction = predict(policy, twin, range(first, first + count), robot.info.joints)
     done = sum(trace.episode.success for trace in prediction.traces if trace.episode is not None)
-    console.print(f"predicted by simulation: {done} of {count} episodes succeed", highlight=False)
+    if judged:
+        console.print(f"predicted by simulation: {done} of {count} episodes succeed", highlight=False)
     facts = {"policy": str(config.policy), "task": task.name}
-    return PolicyDeployment(runner, policy, prediction, facts)
+    return PolicyDeployment(runner, policy, prediction, facts, judged)
+
+
+def _judges(task: Task) -> bool:
+    """Whether an end of a task says that an episode is a success."""
+    return any(end.role in SUCCEEDING for end in task.ends.values())
 
 
 def matched(path: str, info: PolicyInfo, *, parameters: bool = True) -> Policy:
@@ -231,24 +256,13 @@ def predict(policy: Policy, runner: EpisodeRunner, seeds: Sequence[int], joints:
     return Prediction([trace.arranged(order) for trace in runner.traces], runner.robot.report.limited)
 
 
-def verdict(episode: Episode, period: float) -> str:
-    """Say what came of an episode."""
-    how = episode.failure or ("success" if episode.success else "no success")
-    return f"{how} after {episode.length * period:.2f} s, reward {episode.reward:.2f}"
-
-
-def _print(console: Console, number: int, episode: Episode, predicted: Trace, period: float) -> None:
-    assert predicted.episode is not None
-    line = f"episode {number}: {verdict(episode, period)} (simulation: {verdict(predicted.episode, period)})"
-    console.print(line, highlight=False, soft_wrap=True)
-
-
-def outcome_numbers(traces: Sequence[Trace], predicted: Sequence[Trace]) -> dict[str, Any]:
+def outcome_numbers(traces: Sequence[Trace], predicted: Sequence[Trace], judged: bool = True) -> dict[str, Any]:
     """Return what came of the finished episodes, with what was predicted of all, and of each.
 
     Args:
         traces: measured, of the first seeds of the prediction.
         predicted: by simulation, all finished.
+        judged: whether anything that is measured tells success; otherwise all that is told of it is None.
     """
     done, foretold = _episodes(traces), _episodes(predicted)
     found = summary(foretold)
@@ -260,12 +274,16 @@ def outcome_numbers(traces: Sequence[Trace], predicted: Sequence[Trace]) -> dict
         for ours, theirs in zip(done, foretold, strict=False)
     ]
     nothing: dict[str, Any] = {**dict.fromkeys(found), "episodes": 0, "failures": 0}
-    return {
+    numbers = {
         **(summary(done) if done else nothing),
         "predicted_success_rate": found["success_rate"],
         "predicted_reward_mean": found["reward_mean"],
         "each": each,
     }
+    if not judged:
+        for told in (numbers, *each):
+            told |= {name: None for name in told if "success" in name}
+    return numbers
 
 
 def difference_numbers(

@@ -257,7 +257,7 @@ NOTES: Final = (
     "Torques are those of the motors, drive times stall torque less back-EMF, once the robot walks in full. "
     "From the stand the first steps need up to 0.2 N·m more.",
     "The coxa's deflection is centred, 0.005 rad a step times the factor. The lab's course code has another "
-    "one, to one side, which is not tried here.",
+    "one, to one side: docs/gait-search.md.",
     "Between these strides: docs/gait-search.md has the longest that keeps all limits, and what beats it.",
     "Thickness decides where legs collide: these are 28 mm, servos are 32 mm wide. Of 20 mm, the model's "
     "default, legs pass each other at six times the stride.",

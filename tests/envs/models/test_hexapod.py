@@ -155,6 +155,36 @@ def test_legs_meet_where_their_axes_come_nearer_than_their_thickness(thickness):
     assert met[78.0]
 
 
+@pytest.mark.parametrize("thickness", [0.01, 0.02, 0.028])
+@pytest.mark.parametrize("degrees", [5.0, 10.0, 20.0, 30.0, 50.0, 70.0, 90.0])
+def test_the_foot_touches_the_floor_first_however_flat_the_tibia(thickness, degrees):
+    """Lowered until its ball is 1 mm in the floor, the leg touches with nothing else, the others being raised."""
+    angles = {joint: -1.2 if "left" in joint else 1.2 for joint in JOINTS if joint.endswith("femur")}
+    fold = np.deg2rad(degrees) - np.deg2rad(50.0)
+    model, data = posed(
+        {**angles, "middle_left_femur": 0.0, "middle_left_tibia": fold, "middle_right_tibia": 0.5},
+        thickness=thickness,
+    )
+    foot = model.geom("middle_left_foot")
+    axis = data.body("middle_left_tibia").xmat.reshape(3, 3)[:, 0]
+    assert np.rad2deg(np.arcsin(-axis[2])) == pytest.approx(degrees)
+    data.qpos[2] -= data.geom_xpos[foot.id][2] - foot.size[0] + 0.001
+    mujoco.mj_forward(model, data)
+    touching = {model.geom(i).name for pair in data.contact.geom for i in pair if model.geom_bodyid[i]}
+    assert touching == {"middle_left_foot"}
+
+
+def test_a_shin_touches_what_is_below_it():
+    """A tibia that lies lower than its foot, and the legs of a robot that lies on them, do not sink in."""
+    folded = {joint: 2.4 if "left" in joint else -2.4 for joint in JOINTS if joint.endswith("tibia")}
+    model, data = posed(folded)
+    low = min(data.geom(f"{leg}_shin").xpos[2] for leg in LEGS)
+    data.qpos[2] -= low
+    mujoco.mj_forward(model, data)
+    touching = {model.geom(i).name for pair in data.contact.geom for i in pair if model.geom_bodyid[i]}
+    assert {f"{leg}_shin" for leg in LEGS} <= touching
+
+
 def test_without_self_collision_legs_pass_through_each_other():
     angles = {**WALKING, "front_left_coxa": 1.1, "middle_left_coxa": -0.7}
     assert posed(angles)[1].ncon > 0

@@ -1,10 +1,12 @@
 """What is drawn of a robot, and where it ends up in the model."""
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 import pytest
 
-from pliant.actuators import CompliantJoint, StabilityError, find_law
+from pliant.actuators import CompliantJoint, Mode, ServoDrive, StabilityError, find_law
 from pliant.actuators.layout import DRIVE_AT, LARGEST_STEP, LAW_AT
 from pliant.envs import SimulatedRobot
 from pliant.envs.models.arm2 import arm2
@@ -207,6 +209,47 @@ def test_the_ground_is_as_slippery_under_all_feet_and_the_servos_share_a_battery
     assert robot.compiled.info.parameters["varied"]["drive.voltage"] == [0.8, 1.1]
     many = SimulatedRobots(robot, 2)
     assert many.compiled.bare.ngeom == robot.model.ngeom
+
+
+def test_friction_of_the_gears_of_servos_is_drawn_for_each_of_them():
+    """Dry friction as a whole by one factor, viscous friction by another; what `drive` names, by that alone."""
+    drawn = Randomisation(friction=Uniform(0.5, 1.5), damping=Uniform(0.5, 1.5), drive={"kc": fixed(3.0)})
+    servo = ServoDrive("XL330/m6", p_gain=400)
+    joint = CompliantJoint(find_law("rigid")(), Mode.LINK_POSITION, servo=servo)
+    robot = SimulatedRobot(rig1(joint), 0.02, randomisation=drawn, seed=2)
+    robot.connect()
+    told, nominal = robot.parameters, servo.drive.parameters
+    name = robot.info.joints[0]
+    friction, damping = told[f"{name}/gear_friction"], told[f"{name}/gear_damping"]
+    assert 0.5 <= friction != damping <= 1.5
+    row = robot.model.actuator_user[robot.compiled.joints[0].actuators[0], DRIVE_AT:]
+    factors = dict.fromkeys(("kcs", "km", "ke", "kms", "kes", "kmq", "keq"), friction)
+    factors |= {"kv": damping, "kc": 3.0}
+    assert sum(value > 0.0 for key, value in nominal.items() if key in factors) >= 6
+    for place, (key, value) in enumerate(nominal.items()):
+        assert row[place] == pytest.approx(value * factors.get(key, 1.0)), key
+
+
+def test_a_gear_with_three_times_the_dry_friction_holds_that_much_more():
+    """What breaks a gear loose without drive is its dry friction, kc, and the same back-EMF at the same creep."""
+    loose = []
+    for factor in (1.0, 3.0):
+        model = hexapod(gravity=False, servo={"max_torque": 0}, settle=0.0)
+        start = replace(model.start, on_floor=False, base=np.array([0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0]))
+        robot = SimulatedRobot(
+            replace(model, start=start), 0.001, randomisation=Randomisation(friction=fixed(factor))
+        )
+        robot.connect()
+        robot.reset()
+        dof = robot.model.joint("front_left_coxa").dofadr[0]
+        for k in range(400):
+            robot.data.qfrc_applied[dof] = torque = 2e-4 * k
+            robot.send(robot.info.rest)
+            if abs(robot.data.qvel[dof]) > 0.05:
+                break
+        loose.append(torque)
+    kc = robot.compiled.joints[0].description.drives[0].parameters["kc"]
+    assert loose[1] - loose[0] == pytest.approx(2.0 * kc, rel=0.1)
 
 
 def test_a_supply_of_no_servo_and_one_that_no_servo_stands_are_refused():
