@@ -8,10 +8,11 @@ from rich.console import Console
 
 from pliant import command_line
 from pliant.errors import check_bounds
-from pliant.training.environments import Env, make_environment
+from pliant.training.environments import Env, make_environment, policy_info
 from pliant.training.evaluation import find_policy, run_episode
-from pliant.training.run_settings import named_policy, settings
-from pliant.training.statistics import Episode, summary
+from pliant.training.registered import explained
+from pliant.training.run_settings import named_policy, registered_environment, settings
+from pliant.training.statistics import Episode, short_text, summary
 from pliant.viewing.film import film_format, save_film
 
 
@@ -25,7 +26,8 @@ def render_mode(config: DictConfig) -> str | None:
 
 def show(episode: Episode, console: Console) -> None:
     """Print an episode's line."""
-    verdict = f"failed: {episode.failure}" if episode.failure else ("success" if episode.success else "no success")
+    outcomes = {True: "success", False: "no success", None: ""}
+    verdict = f"failed: {episode.failure}" if episode.failure else outcomes[episode.success]
     console.print(
         f"{episode.seed:10}  {episode.reward:9.2f}  {episode.length:7}  {verdict}", highlight=False, soft_wrap=True
     )
@@ -47,7 +49,8 @@ def job(config: DictConfig) -> None:
     try:
         for k in range(int(config.episodes)):
             take = (lambda: frames.append(env.render())) if video is not None else _nothing
-            episodes.append(run_episode(policy, env, int(config.seed) + k, take))
+            with explained(env.spec.id if env.spec else "play"):
+                episodes.append(run_episode(policy, env, int(config.seed) + k, take))
             show(episodes[-1], console)
     except KeyboardInterrupt:
         if not episodes:
@@ -63,13 +66,14 @@ def _conclude(
     config: DictConfig, env: Env, episodes: list[Episode], frames: list[object], console: Console
 ) -> None:
     if frames:
-        save_film(Path(config.video), frames, float(env.metadata["render_fps"]))  # type: ignore[arg-type]
+        save_film(Path(config.video), frames, 1.0 / policy_info(env).period)  # type: ignore[arg-type]
         console.print(f"film: {config.video}", soft_wrap=True)
     elif config.video is None and config.window is None and render_mode(config) is None:
         console.print("no display here: window=true says why, video=film.webp draws without one")
     if len(episodes) > 1:
         found = summary(episodes)
-        console.print(f"{found['success_rate']:.0%} success, reward {found['reward_mean']:.2f} on average")
+        told = "" if found["success_rate"] is None else f"{short_text(found)}, "
+        console.print(f"{told}reward {found['reward_mean']:.2f} on average")
 
 
 def _nothing() -> None:
@@ -78,7 +82,7 @@ def _nothing() -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    command_line.run(job, "play", named_policy, settings)
+    command_line.run(job, "play", named_policy, settings, registered_environment("robot", "task"))
 
 
 if __name__ == "__main__":

@@ -6,11 +6,12 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from pliant import command_line
-from pliant.errors import require_extra
+from pliant.errors import ConfigurationError, require_extra
 from pliant.files import plain, write_json
 from pliant.training.checkpoints import has_checkpoint
 from pliant.training.reports import write_training_report
-from pliant.training.run_settings import resumed, settings
+from pliant.training.run_settings import registered_environment, resumed, settings
+from pliant.training.statistics import short_text
 
 
 def job(config: DictConfig) -> float:
@@ -40,7 +41,7 @@ def job(config: DictConfig) -> float:
     write_json(folder / "metrics.json", metrics)
     best, steps, seconds = metrics["best"], metrics["steps"], metrics["seconds"]
     console.print(
-        f"{reason}: best {best['success_rate']:.0%} success at step {best['steps']:,}; {steps:,} steps in "
+        f"{reason}: best {short_text(best)} at step {best['steps']:,}; {steps:,} steps in "
         f"{seconds:.0f} s ({steps / max(seconds, 1e-9):,.0f}/s); results in {folder}",
         soft_wrap=True,
     )
@@ -52,12 +53,18 @@ def job(config: DictConfig) -> float:
         console.print(f"go on with: pliant train resume={folder}", soft_wrap=True)
         raise SystemExit(128 + stop.signal)
     console.print(f"next: pliant play {folder}", soft_wrap=True)
+    if best[config.objective] is None:
+        raise ConfigurationError(
+            f"objective={config.objective}: the environment does not tell of success (info['is_success']); "
+            "reward_mean and length_mean are there."
+        )
     return float(best[config.objective])
 
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    command_line.run(job, "train", resumed, settings)
+    environment = registered_environment("robot", "task", "randomisation")
+    command_line.run(job, "train", resumed, settings, environment)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from rich.progress import track
 from pliant.controllers.policies import RandomPolicy, ZeroPolicy, load_policy
 from pliant.controllers.policy import Policy, PolicyInfo
 from pliant.errors import check_bounds
-from pliant.training.environments import Env, make_environment, policy_info
+from pliant.training.environments import Env, make_environment, policy_info, subject
 from pliant.training.statistics import Episode
 
 TRAINING_CHECKS = 1_000_000
@@ -89,7 +89,7 @@ def evaluation_metrics(
     """
     return {
         "policy": str(config.policy),
-        "task": str(config.task.name),
+        **subject(config),
         "seed": int(config.seed),
         "completed": not missing_episodes(config, conditions),
         **found[AS_BUILT],
@@ -154,5 +154,7 @@ def run_together(decide: Callable[[Any], Any], environments: Any, seed: int) -> 
     return [found[k] for k in sorted(found)]
 
 
-def _outcome(info: dict[str, Any]) -> tuple[bool, str]:
-    return bool(info.get("is_success", False)), str(info.get("failure", ""))
+def _outcome(info: dict[str, Any]) -> tuple[bool | None, str]:
+    """Whether an episode's last step says that it succeeded, and why the robot failed."""
+    success = info.get("is_success")
+    return None if success is None else bool(success), str(info.get("failure", ""))
