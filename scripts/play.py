@@ -7,7 +7,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from pliant import command_line
-from pliant.errors import check_bounds
+from pliant.errors import ConfigurationError, check_bounds
 from pliant.training.environments import Env, make_environment, policy_info
 from pliant.training.evaluation import find_policy, run_episode
 from pliant.training.registered import explained
@@ -42,6 +42,8 @@ def job(config: DictConfig) -> None:
     check_bounds("episodes", config.episodes, 1, 10**9)
     options = {} if mode is None else {"width": int(config.width), "height": int(config.height)}
     env = make_environment(config, mode, **options)
+    if video is not None and "rgb_array" not in env.metadata.get("render_modes", ()):
+        raise ConfigurationError(f"environment {config.env!r} draws no pictures, so there is no film of it.")
     policy = find_policy(config, env)
     frames: list[object] = []
     console.print(f"{'seed':>10}  {'reward':>9}  {'periods':>7}")

@@ -241,6 +241,14 @@ def test_an_environment_of_ones_own_is_learned_judged_played_and_exported(verb, 
     assert status == 0, err
     assert (tmp_path / "film.webp").stat().st_size > 0
     assert f"{rewards[0]:.2f}" in out
+    sys.modules["ownlines"].Line.metadata["render_modes"].clear()
+    status, _, err = verb("play", "run", "video=none.webp")
+    assert status == 2
+    assert "draws no pictures" in err
+
+    status, _, err = verb("deploy", "policy=run", "hardware=simulated")
+    assert status == 2
+    assert f"was learned in env={ID}, which is no robot of Pliant" in err
 
 
 @pytest.mark.usefixtures("own")
@@ -264,6 +272,13 @@ def test_what_is_for_robots_only_is_refused(verb, verb_name, words, message):
     assert message in err
 
 
+@pytest.mark.parametrize("name", ["arm3", "pliant/Arm-v0"])
+def test_an_id_that_nothing_is_registered_by_is_explained(verb, name):
+    status, _, err = verb("train", f"env={name}", "hydra.run.dir=run")
+    assert status == 2
+    assert f"unknown environment '{name}' in env" in err
+
+
 @pytest.mark.usefixtures("own")
 def test_an_objective_that_nothing_tells_is_refused(verb):
     words = [word for word in QUICK if not word.startswith("env=")]
@@ -278,14 +293,14 @@ def test_an_objective_that_nothing_tells_is_refused(verb):
 @pytest.mark.parametrize(
     ("env", "algorithm", "options", "least"),
     [
-        ("Pendulum-v1", "ppo", ("steps=131072", "n_envs=8", "algo.n_steps=256", "algo.gamma=0.9"), -300.0),
-        ("Pendulum-v1", "sac", ("steps=10000", "n_envs=1", "algo.train_freq=1", "algo.gradient_steps=1"), -250.0),
         ("CartPole-v1", "ppo", ("steps=65536", "n_envs=8", "algo.n_steps=64", "algo.batch_size=256"), 475.0),
+        ("Pendulum-v1", "sac", ("steps=10000", "n_envs=1", "algo.train_freq=1", "algo.gradient_steps=1"), -250.0),
+        ("Pendulum-v1", "ppo", ("steps=131072", "n_envs=8", "algo.n_steps=256", "algo.gamma=0.9"), -300.0),
     ],
 )
 def test_known_environments_are_learned(verb, tmp_path, env, algorithm, options, least):
     """CartPole-v1 counts as solved from 475 on (Gymnasium); a pendulum that swings up and stays loses some 150."""
-    common = ("evaluation.every=16384", "evaluation.episodes=10", "report.write=false", "logging.to=[csv]")
+    common = ("evaluation.every=4096", "evaluation.episodes=10", "report.write=false", "logging.to=[csv]")
     status, _, err = verb("train", f"env={env}", f"algo={algorithm}", *options, *common, "hydra.run.dir=run")
     assert status == 0, err
     status, _, err = verb("evaluate", "run", "episodes=30", "report.write=false", "hydra.run.dir=judged")
