@@ -12,12 +12,16 @@ from pliant.examples.catalogue import named_example
 from pliant.files import write_json
 from pliant.training.evaluation import AS_BUILT, evaluate, evaluation_metrics, missing_episodes
 from pliant.training.reports import write_evaluation_report
-from pliant.training.run_settings import named_policy, settings
-from pliant.training.statistics import success_text, summary
+from pliant.training.run_settings import named_policy, registered_environment, settings
+from pliant.training.statistics import reward_text, success_text, summary
 
 
 def job(config: DictConfig) -> float:
-    """Evaluate; write `metrics.json` and `report.html` into the run's folder. Returns the success rate."""
+    """Evaluate; write `metrics.json` and `report.html` into the run's folder.
+
+    Returns:
+        The success rate, or the mean reward where the environment does not tell of success.
+    """
     folder, console = command_line.run_folder(), Console(soft_wrap=True)
     conditions = evaluate(config, console)
     found = {name: summary(episodes) for name, episodes in conditions.items()}
@@ -31,17 +35,16 @@ def job(config: DictConfig) -> float:
         ran = command_line.ran(str(config.env) if config.get("env") else described(config.robot).model.name)
         report = write_evaluation_report(folder, str(config.policy), conditions, found, ran)
         command_line.show_report(report, console, browse=config.report.open)
-    return float(found[AS_BUILT]["success_rate"])
+    rate, reward = (found[AS_BUILT][name] for name in ("success_rate", "reward_mean"))
+    return float(reward if rate is None else rate)
 
 
 def show(name: str, found: dict[str, Any], console: Console) -> None:
     """Print what was found under one condition."""
-    mean, deviation, lowest, highest = (
-        found[f"reward_{kind}"] for kind in ("mean", "deviation", "lowest", "highest")
-    )
+    deviation, lowest, highest = (found[f"reward_{kind}"] for kind in ("deviation", "lowest", "highest"))
     console.print(f"{name:12} {found['episodes']:6} episodes: {success_text(found)}", highlight=False)
     console.print(
-        f"{'':12} reward {mean:.2f} ± {deviation:.2f}, from {lowest:.2f} to {highest:.2f}; "
+        f"{'':12} {reward_text(found)}, ± {deviation:.2f} from {lowest:.2f} to {highest:.2f}; "
         f"{found['length_mean']:.0f} periods, {found['failures']} failures of the robot",
         highlight=False,
     )
@@ -49,7 +52,8 @@ def show(name: str, found: dict[str, Any], console: Console) -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    command_line.run(job, "evaluate", partial(named_example, "evaluate"), named_policy, settings)
+    environment = registered_environment("robot", "task", "randomisation", robots=0)
+    command_line.run(job, "evaluate", partial(named_example, "evaluate"), named_policy, settings, environment)
 
 
 if __name__ == "__main__":

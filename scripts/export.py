@@ -24,7 +24,8 @@ def job(config: DictConfig) -> None:
     if file.suffix != ".onnx":
         raise ConfigurationError(f"{file} is not a policy.onnx of pliant train; only those can be exported.")
     info, console = OnnxPolicy.load(file).info, Console(soft_wrap=True)
-    console.print(f"joints: {', '.join(info.joints)}; period {info.period:g} s")
+    of = f"joints: {', '.join(info.joints)}" if info.joints else f"environment: {info.robot}"
+    console.print(f"{of}; period {info.period:g} s")
     for kind, channels in (("observation", info.observations), ("action", info.actions)):
         for k, channel in enumerate(channels):
             name = f"{kind}\\[{k}]  {channel.name}"

@@ -17,8 +17,9 @@ from pliant.progress import progress
 from pliant.training.environments import Env, make_environment
 from pliant.training.evaluation import find_policy, outcome, run_episode
 from pliant.training.recording import policy_beside, policy_label, record_episode
-from pliant.training.run_settings import named_policy, settings
-from pliant.training.statistics import Episode, summary
+from pliant.training.registered import explained
+from pliant.training.run_settings import named_policy, registered_environment, settings
+from pliant.training.statistics import Episode, short_text, summary
 from pliant.viewing.episode_film import film, picture_instants
 from pliant.viewing.film import film_format, save_film
 
@@ -39,7 +40,8 @@ def render_mode(config: DictConfig) -> str | None:
 
 def show(episode: Episode, console: Console) -> None:
     """Print an episode's line."""
-    verdict = f"failed: {episode.failure}" if episode.failure else ("success" if episode.success else "no success")
+    outcomes = {True: "success", False: "no success", None: ""}
+    verdict = f"failed: {episode.failure}" if episode.failure else outcomes[episode.success]
     console.print(
         f"{episode.seed:10}  {episode.reward:9.2f}  {episode.length:7}  {verdict}", highlight=False, soft_wrap=True
     )
@@ -85,12 +87,13 @@ def job(config: DictConfig) -> None:
         beside = None if config.film is None else policy_beside(config, env)
         for k in range(int(config.episodes)):
             seed = int(config.seed) + k
-            if config.film is None:
-                episodes.append(run_episode(policy, env, seed))
-            else:
-                episode, taken = _recorded(config, policy, beside, env, seed)
-                episodes.append(episode)
-                shots.append(taken)
+            with explained(env.spec.id if env.spec else "play"):
+                if config.film is None:
+                    episodes.append(run_episode(policy, env, seed))
+                else:
+                    episode, taken = _recorded(config, policy, beside, env, seed)
+                    episodes.append(episode)
+                    shots.append(taken)
             show(episodes[-1], console)
     except KeyboardInterrupt:
         if not episodes:
@@ -123,12 +126,14 @@ def _conclude(config: DictConfig, episodes: list[Episode], shots: list[list[Shot
         console.print("no display here: window=true says why, film=film.webp draws without one")
     if len(episodes) > 1:
         found = summary(episodes)
-        console.print(f"{found['success_rate']:.0%} success, reward {found['reward_mean']:.2f} on average")
+        told = "" if found["success_rate"] is None else f"{short_text(found)}, "
+        console.print(f"{told}reward {found['reward_mean']:.2f} on average")
 
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    command_line.run(job, "play", partial(named_example, "play"), named_policy, settings)
+    environment = registered_environment("robot", "task")
+    command_line.run(job, "play", partial(named_example, "play"), named_policy, settings, environment)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from pliant import command_line
@@ -16,12 +18,12 @@ from pliant.conf.verb_help import asks_help
 from pliant.errors import ConfigurationError, require_extra, unknown_name
 from pliant.experiments.documentation import write_docs
 from pliant.experiments.experiment import Experiment
-from pliant.experiments.reproduction import Result, experiment_names, run_experiments, verdict
+from pliant.experiments.reproduction import HEADER, Result, experiment_names, headline, row, run_experiments
 from pliant.experiments.reproduction_report import write_metrics, write_report
 from pliant.files import ensure_folder
 
 _KEY = "experiment="
-_STYLES = {"agrees": "green", "differs": "red", "–": "dim"}
+_STYLES = {"agrees": "green", "differs": "red", "no verdict": "dim"}
 
 
 def selected(text: str) -> list[str]:
@@ -50,16 +52,17 @@ def overrides(arguments: Sequence[str]) -> list[str]:
 
 
 def show(results: Sequence[Result], console: Console) -> None:
-    """Print every claim beside the paper's."""
-    table = Table("experiment", "claim", "paper", "ours", "verdict", title="Reproduced")
+    """Print every claim beside what was published or predicted, and how many agree."""
     for result in results:
-        name = result.name
+        table = Table(title=result.name, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        for name in HEADER:
+            table.add_column(name, overflow="fold")
         for claim in result.outcome.claims:
-            word = verdict(claim.holds)
-            table.add_row(name, claim.what, claim.paper, claim.ours, f"[{_STYLES[word]}]{word}[/]")
-            name = ""
-        table.add_section()
-    console.print(table)
+            *cells, word = row(claim)
+            table.add_row(*map(escape, cells), f"[{_STYLES[word]}]{word}[/]")
+        console.print(table)
+    found = headline(results)
+    console.print(f"{found[0].upper()}{found[1:]}.", highlight=False, soft_wrap=True)
 
 
 def job(config: DictConfig) -> None:

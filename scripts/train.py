@@ -9,14 +9,15 @@ from rich.console import Console
 from pliant import command_line
 from pliant.envs.recorded_episode import AFTER
 from pliant.envs.rendering import RenderingError
-from pliant.errors import MissingExtraError, require_extra
+from pliant.errors import ConfigurationError, MissingExtraError, require_extra
 from pliant.files import plain, write_json
 from pliant.progress import progress
 from pliant.training.checkpoints import has_checkpoint
 from pliant.training.evaluation import HELD_OUT
 from pliant.training.recording import record_beside
 from pliant.training.reports import Film, write_training_report
-from pliant.training.run_settings import resumed, settings
+from pliant.training.run_settings import registered_environment, resumed, settings
+from pliant.training.statistics import short_text
 from pliant.viewing.episode_film import film, picture_instants
 
 _WIDTH, _HEIGHT = 400, 300
@@ -52,7 +53,7 @@ def job(config: DictConfig) -> float:
     write_json(folder / "metrics.json", metrics)
     best, steps, seconds = metrics["best"], metrics["steps"], metrics["seconds"]
     console.print(
-        f"{reason}: best {best['success_rate']:.0%} success at step {best['steps']:,}; {steps:,} steps in "
+        f"{reason}: best {short_text(best)} at step {best['steps']:,}; {steps:,} steps in "
         f"{seconds:.0f} s ({steps / max(seconds, 1e-9):,.0f}/s); results in {folder}",
         soft_wrap=True,
     )
@@ -66,6 +67,11 @@ def job(config: DictConfig) -> float:
         console.print(f"go on with: pliant train resume={folder}", soft_wrap=True)
         raise SystemExit(128 + stop.signal)
     console.print(f"next: pliant play {folder}", soft_wrap=True)
+    if best[config.objective] is None:
+        raise ConfigurationError(
+            f"objective={config.objective}: the environment does not tell of success (info['is_success']); "
+            "reward_mean and length_mean are there."
+        )
     return float(best[config.objective])
 
 
@@ -77,7 +83,7 @@ def policy_film(config: DictConfig, folder: Path, console: Console) -> Film | st
         rate = min(_RATE, _MOST / longest)
         with progress(console, "film", len(picture_instants(shots, rate))) as steps:
             images, rate = film(shots, _WIDTH, _HEIGHT, rate=rate, note=steps.advance)
-    except (RenderingError, MissingExtraError) as error:
+    except (RenderingError, MissingExtraError, ConfigurationError) as error:
         return f"No film: {error}"
     caption = f"An episode that neither has seen, with what the task marks, and {AFTER:g} s after its end."
     return Film(images, rate, caption)
@@ -85,7 +91,8 @@ def policy_film(config: DictConfig, folder: Path, console: Console) -> Film | st
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    command_line.run(job, "train", resumed, settings)
+    environment = registered_environment("robot", "task", "randomisation")
+    command_line.run(job, "train", resumed, settings, environment)
 
 
 if __name__ == "__main__":

@@ -49,6 +49,10 @@ def onnx_network(policy: SB3Policy) -> "ModelProto":
         value = _normalise(graph, value, policy.normalisation)
     for layer in _layers(policy.model):
         value = _add_layer(graph, value, layer)
+    if policy.chooses:
+        value = graph.add("Softmax", [value], axis=-1)
+        value = graph.add("Mul", [value, graph.constant(np.float32(2.0))])
+        value = graph.add("Sub", [value, graph.constant(np.float32(1.0))])
     graph.add("Clip", [value, graph.constant(np.float32(-1.0)), graph.constant(np.float32(1.0))], output="action")
     sizes = {"observation": len(policy.info.observations), "action": len(policy.info.actions)}
     tensors = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", k]) for name, k in sizes.items()}

@@ -23,6 +23,7 @@ _KEY, _CHECKSUM = "pliant", "sha256"
 _TOLERANCE = 1e-5
 _SAMPLES = 1000
 _SPREAD_LAW = "command = (low + high)/2 + (high - low)/2 * action, for each entry of info.actions"
+_CHOICE_LAW = "the entry with the largest action is chosen; (action + 1)/2 is how probable it was in training"
 
 
 class OnnxPolicy(Policy):
@@ -87,7 +88,7 @@ def onnx_content(policy: SB3Policy) -> bytes:
         "format": _FORMAT,
         "info": policy.info.to_json(),
         "normalisation": None if policy.normalisation is None else policy.normalisation.to_json(),
-        "scaling": _SPREAD_LAW,
+        "scaling": _CHOICE_LAW if policy.chooses else _SPREAD_LAW,
     }
     checksum = onnx.ModelProto()
     onnx.helper.set_model_props(model, {_KEY: json.dumps(label, ensure_ascii=False)})

@@ -61,7 +61,7 @@ def test_a_law_that_has_not_got_there_says_so(brief):
     _, outcome = brief
     claim = outcome.claims[0]
     assert outcome.metrics["p_converged"] == 0.0
-    assert (claim.paper, claim.holds) == ("11", False)
+    assert (claim.published, claim.tolerance, claim.holds) == ("11", "no more: another arm", False)
     assert claim.ours.startswith("more than 3")
 
 
@@ -84,7 +84,8 @@ def test_the_published_lift_is_learned_in_no_more_trials_than_published():
         assert metrics[f"{name}_max_error_rad"] < 0.08
         assert metrics[f"{name}_perturbed_worst_rad"] < 0.15
     assert max(metrics["pd_trials"], metrics["norm_optimal_trials"]) < metrics["p_trials"]
-    assert all(claim.holds is not False for claim in outcome.claims)
+    differing = [claim.what for claim in outcome.claims if claim.holds is False]
+    assert differing == ["norm-optimal: the rms error from trial to trial"]  # dry friction: see the notes
 
 
 @pytest.mark.parametrize(

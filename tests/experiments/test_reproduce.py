@@ -22,8 +22,8 @@ from pliant.errors import (
     UnknownNameError,
 )
 from pliant.experiments.documentation import replaced, write_docs
-from pliant.experiments.experiment import Claim, Experiment, Outcome
-from pliant.experiments.reproduction import Result, experiment_names, run_experiments, verdict
+from pliant.experiments.experiment import Claim, Experiment, Outcome, Source
+from pliant.experiments.reproduction import Result, experiment_names, headline, run_experiments
 from pliant.experiments.reproduction_report import write_metrics, write_report
 from pliant.report import figure
 from pliant.scripts.reproduce import overrides, selected, show
@@ -58,8 +58,10 @@ class Fake(Experiment):
         if self.fault:
             raise RobotError(self.fault)
         claims = (
-            Claim("slope", "1 | 2", "1", True),
-            Claim("height", "3 m", "4 m", np.bool_(False)),
+            Claim("slope", "1 | 2", "1", True, "±1 [unit]", Source.PUBLISHED),
+            Claim("height", "3 m", "4 m", np.bool_(False), "±0.5 m"),
+            Claim("length", "5 m", "5.1 m", True, "±0.5 m"),
+            Claim("end", "it ends", "it does", True, "an end", Source.VERBAL),
             Claim("colour", "–", "blue", None),
         )
         return Outcome(claims, {"slope": 1.0, "none": np.nan}, {"x": np.arange(3.0)}, ("Nothing was assumed.",))
@@ -109,12 +111,14 @@ def test_a_run_writes_data_figures_metrics_and_a_report(run):
         assert (folder / "out" / name / f"{name}_1.png").read_bytes().startswith(b"\x89PNG")
     metrics = json.loads((folder / "out" / "metrics.json").read_text())
     assert list(metrics["experiments"]) == list(FAST)
-    assert metrics["agreeing"] == metrics["compared"] == 14
+    assert metrics["published"] == {"agreeing": 0, "judged": 0}
+    assert metrics["predicted"] == {"agreeing": 14, "judged": 14}
+    assert metrics["verbal"] == {"agreeing": 0, "judged": 0}
     assert metrics["experiments"]["step"]["metrics"]["qbmove_soft_rest_rad"] == pytest.approx(0.5777, abs=1e-3)
     assert metrics["experiments"]["step"]["settings"]["angle"] == 0.8
     page = (folder / "out" / "report.html").read_text()
     assert page.count("<svg") == 3
-    assert "14 of 14 numbers agree" in page
+    assert "No published number to compare with; 14 of 14 predictions" in page
 
 
 @pytest.mark.slow
@@ -218,7 +222,9 @@ def test_one_that_cannot_be_run_does_not_stop_the_others(tmp_path, capsys):
     metrics = json.loads(write_metrics(tmp_path, results, failures).read_text())
     assert metrics["failed"] == {"bad": "the arm is lost."}
     assert metrics["experiments"]["good"]["metrics"] == {"slope": 1.0, "none": None}
-    assert (metrics["agreeing"], metrics["compared"]) == (1, 2)
+    assert metrics["published"] == {"agreeing": 1, "judged": 1}
+    assert metrics["predicted"] == {"agreeing": 1, "judged": 2}
+    assert metrics["verbal"] == {"agreeing": 1, "judged": 1}
 
 
 def test_without_matplotlib_there_are_tables_alone(tmp_path, result, monkeypatch):
@@ -232,11 +238,30 @@ def test_without_matplotlib_there_are_tables_alone(tmp_path, result, monkeypatch
 
 
 def test_a_claim_is_shown_with_its_verdict(result, capsys):
-    show([result], Console(width=120))
-    shown = capsys.readouterr().out
-    assert re.search(r"slope .* agrees", shown)
-    assert re.search(r"height .* differs", shown)
-    assert [verdict(value) for value in (True, False, None, np.True_)] == ["agrees", "differs", "–", "agrees"]
+    show([result], Console(width=160))
+    shown = " ".join(capsys.readouterr().out.split())
+    for line in (
+        "slope 1 | 2 – 1 ±1 [unit] agrees",
+        "height – 3 m 4 m ±0.5 m differs",
+        "end it ends (in words) – it does an end agrees",
+        "colour – – blue – no verdict",
+    ):
+        assert line in shown
+
+
+def test_the_headline_counts_published_numbers_apart_from_predictions_and_words(result, capsys):
+    found = "1 of 1 published numbers within their tolerance; 1 of 2 predictions; 1 of 1 verbal claims"
+    assert headline([result]) == found
+    assert headline([result, result]).startswith("2 of 2 published numbers within their tolerance; 2 of 4 ")
+    assert headline([]) == "no published number to compare with"
+    show([result], Console(width=160))
+    assert found in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("claim", [("mass", "1 kg", "1 kg", True), ("mass", "–", "1 kg", True, "±1 kg")])
+def test_a_verdict_needs_an_expectation_and_a_tolerance(claim):
+    with pytest.raises(ConfigurationError, match="claim 'mass' has a verdict, but no expectation or no tolerance"):
+        Claim(*claim)
 
 
 def test_documentation_is_written_around_what_a_person_wrote(tmp_path, result):
@@ -246,7 +271,9 @@ def test_documentation_is_written_around_what_a_person_wrote(tmp_path, result):
     text = page.read_text()
     assert text.startswith("# A line\n")
     assert "![A straight line.](figures/fake_1.svg)" in text
-    assert "| slope | 1 \\| 2 | 1 | agrees |" in text
+    assert "| claim | published | predicted | ours | tolerance | verdict |\n|---|---|---|---|---|---|\n" in text
+    assert "| slope | 1 \\| 2 | – | 1 | ±1 [unit] | agrees |" in text
+    assert "1 of 1 published numbers within their tolerance; 1 of 2 predictions; 1 of 1 verbal claims." in text
     assert {f.name for f in (tmp_path / "docs" / "figures").iterdir()} == {"fake_1.svg", "fake_2.png"}
     page.write_text(
         text.replace("# A line\n", "# A line, by hand\n\nOur words.\n").replace("4 m", "9 m") + "\nEnd.\n"
@@ -312,7 +339,9 @@ def test_the_arm_of_springs_agrees_with_its_publications(pliant, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
     assert set(metrics["experiments"]) == set(OURS)
-    assert metrics["agreeing"] == metrics["compared"]
+    assert metrics["published"] == {"agreeing": 2, "judged": 2}
+    assert metrics["predicted"]["agreeing"] == metrics["predicted"]["judged"]
+    assert metrics["verbal"] == {"agreeing": 0, "judged": 1}  # see test_ilc.py
     assert metrics["failed"] == {}
 
 

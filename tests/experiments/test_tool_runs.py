@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 
 from pliant.conf.build import build
 from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError
+from pliant.experiments.experiment import Source
 from pliant.experiments.tool_runs import ToolArm, ToolRun, arms_of
 
 GAINS = {"kp": 0.0, "ki": 0.01}
@@ -76,10 +77,20 @@ def test_the_ball_leaves_the_edge_of_the_box_when_the_tool_cannot_fall_as_fast(a
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["admittance", "direct_force", "hand_guiding"])
-def test_every_claim_holds(name, request):
-    outcome = request.getfixturevalue(name)[1] if name == "admittance" else outcome_of(name)[1]
-    assert [claim.what for claim in outcome.claims if not claim.holds] == []
+@pytest.mark.parametrize("name", ["direct_force", "hand_guiding"])
+def test_every_claim_holds(name):
+    assert [claim.what for claim in outcome_of(name)[1].claims if not claim.holds] == []
+
+
+@pytest.mark.slow
+def test_the_claims_hold_but_for_published_times_that_do_not_go_together(admittance):
+    """The way to the ramp is not that of 20 s and 140 s, and 180 s are too few time constants: see the notes."""
+    claims = admittance[1].claims
+    assert [claim.what.partition(": ")[2] for claim in claims if claim.holds is False] == [
+        "contact with the ramp",
+        "position error at 180 s",
+    ] * 2
+    assert {claim.source for claim in claims if claim.holds is False} == {Source.PUBLISHED}
 
 
 @pytest.mark.slow

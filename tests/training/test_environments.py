@@ -1,7 +1,7 @@
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, MultiDiscrete
 from hydra import compose, initialize_config_module
 from stable_baselines3 import PPO
 
@@ -102,7 +102,8 @@ class Own(gymnasium.Env):
     [
         (Box(-np.inf, np.inf, (2,), np.float32), "unbounded action space"),
         (Box(np.array([-1.0, -np.inf]), np.array([1.0, 1.0]), dtype=np.float32), "unbounded action space"),
-        (Discrete(3), "a Box of one axis is needed"),
+        (Box(-1.0, 1.0, (2, 2), np.float32), "a Box of one axis or a Discrete is needed"),
+        (MultiDiscrete([2, 3]), "a Box of one axis or a Discrete is needed"),
     ],
 )
 def test_an_action_space_that_nothing_can_learn_in_is_refused(registered, space, message):
@@ -118,7 +119,7 @@ def test_an_environment_of_ones_own_learns_with_actions_within_one(registered):
     assert env.unwrapped.taken == [2.0]
     info = policy_info(env)
     assert [(c.name, c.low, c.high) for c in info.observations] == [("observation/0", -5.0, 5.0)]
-    assert [(c.name, c.low, c.high) for c in info.actions] == [("action/0", -1.0, 1.0)]
+    assert [(c.name, c.low, c.high) for c in info.actions] == [("action/0", -2.0, 2.0)]
     assert info.period == pytest.approx(1 / 25)
     assert vector_environments(config, 3).num_envs == 3
     with pytest.raises(ConfigurationError, match="randomisation cannot vary"):

@@ -87,6 +87,25 @@ def test_a_resumed_run_ends_where_one_without_interruption_does(verb, tiny, tmp_
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("env", "algorithm"), [("Pendulum-v1", "ppo"), ("Pendulum-v1", "sac"), ("CartPole-v1", "ppo")]
+)
+def test_a_registered_environment_goes_on_to_the_last_bit_too(verb, tiny, tmp_path, monkeypatch, env, algorithm):
+    options = [word for word in tiny[algorithm] if not word.startswith(("robot", "task"))]
+    common = (f"env={env}", *options, "steps=256", "evaluation.every=128")
+    status, _, err = verb("train", *common, "hydra.run.dir=whole")
+    assert status == 0, err
+    with monkeypatch.context() as patch:
+        stopping_at(patch, 128)
+        assert verb("train", *common, "hydra.run.dir=part")[0] == 130
+    status, _, err = verb("train", "resume=part", "hydra.run.dir=rest")
+    assert status == 0, err
+    whole, rest = learned(tmp_path / "whole"), learned(tmp_path / "rest")
+    for name in whole:
+        assert same(whole[name], rest[name]), name
+
+
+@pytest.mark.slow
 def test_more_steps_go_on_from_the_end(verb, tiny, tmp_path):
     """2k steps and 2k more are 4k; the learning rate is constant here, a schedule would depend on the total."""
     common = [o for o in tiny["ppo"] if o != "algo=ppo"]

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import binom
 
 from pliant.errors import OutOfBoundsError
-from pliant.training.statistics import Episode, hardest, summary, wilson_interval
+from pliant.training.statistics import Episode, hardest, short_text, success_text, summary, wilson_interval
 
 
 @pytest.mark.parametrize(
@@ -47,4 +47,17 @@ def test_a_summary_says_what_the_episodes_say():
     assert found["success_rate"] == pytest.approx(2 / 3)
     assert found["success_rate_low"] < 2 / 3 < found["success_rate_high"]
     assert [episode.seed for episode in hardest(episodes, 2)] == [2, 1]
-    assert summary(episodes[:1])["reward_deviation"] == 0.0
+    half = 4.302653 * 4.0 / 3**0.5  # 97.5 % point of Student's t with 2 degrees of freedom, from tables
+    assert found["reward_mean_low"] == pytest.approx(1.0 - half, rel=1e-6)
+    assert found["reward_mean_high"] == pytest.approx(1.0 + half, rel=1e-6)
+    alone = summary(episodes[:1])
+    assert (alone["reward_deviation"], alone["reward_mean_low"], alone["reward_mean_high"]) == (0.0, None, None)
+
+
+def test_a_rate_is_told_only_where_every_episode_tells_of_success():
+    episodes = [Episode(1, 2.0, 10, None, ""), Episode(2, 4.0, 10, success=True, failure="")]
+    found = summary(episodes)
+    assert (found["success_rate"], found["success_rate_low"], found["success_rate_high"]) == (None, None, None)
+    assert success_text(found) == "the environment does not tell of success"
+    assert short_text(found) == "a reward of 3.00"
+    assert short_text(summary(episodes[1:])) == "100% success"

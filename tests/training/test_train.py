@@ -96,8 +96,6 @@ def test_nothing_is_learned_by_a_network_that_no_file_can_hold(verb, tiny, tmp_p
     [
         (["task=rech"], "rech"),
         (["algo=ppoo"], "ppoo"),
-        (["env=arm3"], "arm3"),
-        (["env=pliant/Arm-v0"], "unknown environment 'pliant/Arm-v0'"),
         (["task.hold=9"], "longer than its duration"),
         (["task.tolerance=.nan"], "tolerance"),
         (["+algo.lerning_rate=1"], "lerning_rate"),

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from pliant.controllers.checks import positive
-from pliant.experiments.experiment import Claim
+from pliant.experiments.experiment import Claim, Source
 from pliant.experiments.tool_experiment import ToolExperiment
 from pliant.experiments.tool_runs import ToolMovement, ToolRun
 
@@ -105,59 +105,83 @@ class Admittance(ToolExperiment):
         tau, expected = numbers["time_constant_s"], numbers["time_constant_expected_s"]
         return [
             Claim(
-                f"{name}: contact with the ramp, release from the box",
-                "20 s, 140 s",
-                f"{numbers['contact_s']:.2f} s, {numbers['release_s']:.1f} s",
-                abs(numbers["release_s"] - 140.0) < 3.0,
+                f"{name}: contact with the ramp",
+                "20 s",
+                f"{numbers['contact_s']:.2f} s",
+                abs(numbers["contact_s"] - 20.0) < 3.0,
+                "±3 s",
+                Source.PUBLISHED,
+            ),
+            Claim(
+                f"{name}: release from the box, by the choice of the speed",
+                "140 s",
+                f"{numbers['release_s']:.1f} s",
+                None,
+                source=Source.PUBLISHED,
             ),
             Claim(
                 f"{name}: lag in the air",
                 f"{1e3 * numbers['free_lag_expected_m']:.2f} mm (K_D·v/K_P)",
                 f"{1e3 * numbers['free_lag_m']:.2f} mm",
                 abs(numbers["free_lag_m"] - numbers["free_lag_expected_m"]) < 2e-5,
+                "±0.02 mm",
             ),
             Claim(
                 f"{name}: force on the ramp, off K_D·ż + K_P·z",
-                "0 (below 0.1 N)",
+                "0",
                 f"{numbers['force_error_N']:.3f} N",
                 numbers["force_error_N"] < 0.1,
+                "below 0.1 N",
             ),
             Claim(
                 f"{name}: force along over force down, on the ramp",
                 f"{ratio:.3f} (tan(p + atan μ))",
                 f"{numbers['force_ratio']:.3f}",
                 abs(numbers["force_ratio"] / ratio - 1.0) < 0.03,
+                "±3 %",
             ),
             Claim(
                 f"{name}: lag on the ramp, off (F + K_D·ẋ)/K_P",
-                "0 (below 1 mm)",
+                "0",
                 f"{1e3 * numbers['lag_error_m']:.3f} mm",
                 numbers["lag_error_m"] < 1e-3,
+                "below 1 mm",
             ),
             Claim(
                 f"{name}: force on the box",
                 f"{numbers['box_force_expected_N']:.2f} N (K_P·z)",
                 f"{numbers['box_force_N']:.2f} N",
                 abs(numbers["box_force_N"] - numbers["box_force_expected_N"]) < 0.1,
+                "±0.1 N",
             ),
             Claim(
                 f"{name}: time constant after the release",
                 f"{expected:.1f} s (K_D/K_P)",
                 f"{tau:.2f} s",
                 abs(tau / expected - 1.0) < 0.01,
+                "±1 %",
             ),
             Claim(
-                f"{name}: position error after the release",
+                f"{name}: position error at {self.duration:g} s",
                 "zero at 180 s",
-                f"{1e3 * numbers['height_at_end_of_motion_m']:.1f} mm at {self.duration:g} s, "
-                f"{1e3 * numbers['height_at_end_m']:.2f} mm after {self.recovery:g} time constants",
+                f"{1e3 * numbers['height_at_end_of_motion_m']:.1f} mm",
+                numbers["height_at_end_of_motion_m"] < 1e-3,
+                "below 1 mm",
+                Source.PUBLISHED,
+            ),
+            Claim(
+                f"{name}: position error {self.recovery:g} time constants later",
+                f"{np.exp(-self.recovery):.2%} of the largest (exp(−t·K_P/K_D))",
+                f"{1e3 * numbers['height_at_end_m']:.2f} mm of {1e3 * numbers['height_m']:.1f} mm",
                 numbers["height_at_end_m"] < 0.01 * numbers["height_m"],
+                "below 1 %",
             ),
             Claim(
                 f"{name}: off the path, across it",
-                "no deviation (below 0.5 mm)",
+                "no deviation",
                 f"{1e3 * numbers['across_m']:.3f} mm",
                 numbers["across_m"] < 5e-4,
+                "below 0.5 mm",
             ),
         ]
 

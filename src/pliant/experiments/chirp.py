@@ -238,7 +238,7 @@ def _claims(setting: str, metrics: dict[str, float]) -> list[Claim]:
             return None
         error = got / wanted - 1.0
         paper, ours = f"{wanted:.3f}{unit} ({model})", f"{got:.3f}{unit} ({error:+.1%})"
-        return Claim(f"{what}, {setting}", paper, ours, bool(abs(error) < _CLOSE))
+        return Claim(f"{what}, {setting}", paper, ours, bool(abs(error) < _CLOSE), f"±{_CLOSE:.0%}")
 
     small, large, late = "small motion: ", "published chirp: ", metrics[f"{setting}_published_late_hz"]
     rows = [

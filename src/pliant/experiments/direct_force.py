@@ -10,7 +10,7 @@ import numpy as np
 from pliant.controllers.checks import Array, positive
 from pliant.controllers.interaction import Contact
 from pliant.controllers.interaction.stability import suggested_gains
-from pliant.experiments.experiment import Claim, Outcome
+from pliant.experiments.experiment import Claim, Outcome, Source
 from pliant.experiments.tool_experiment import ToolExperiment
 from pliant.experiments.tool_runs import ToolArm, ToolMovement, ToolRun
 from pliant.report import COLOURS, Report, figure
@@ -159,24 +159,29 @@ class DirectForce(ToolExperiment):
                 "below 2 N",
                 f"{numbers['error_N']:.2f} N",
                 numbers["error_N"] < 2.0,
+                "below 2 N",
+                Source.PUBLISHED,
             ),
             Claim(
                 f"{name}: force error while it slides (means of 1 s)",
-                "below 0.3 N (K_i = 6e-5 m/(N·s))",
+                "0.3 N at most (K_i = 6e-5 m/(N·s))",
                 f"{numbers['sliding_error_N']:.3f} N",
                 numbers["sliding_error_N"] < 0.3,
+                "below 0.3 N",
             ),
             Claim(
                 f"{name}: peak at the contact beyond what is desired",
-                f"below 2 N (at {1e3 * numbers['approach_speed_m_per_s']:.2f} mm/s)",
+                f"2 N at most (at {1e3 * numbers['approach_speed_m_per_s']:.2f} mm/s)",
                 f"{numbers['contact_peak_N']:.2f} N",
                 numbers["contact_peak_N"] < 2.0,
+                "below 2 N",
             ),
             Claim(
                 f"{name}: transient when it stops",
-                "1.1 to 2.3 N at once; less with a ramp of the speed",
+                "1.1 to 2.3 N at once (prototype); less with a ramp of the speed",
                 f"{numbers['stop_transient_N']:.2f} N",
                 numbers["stop_transient_N"] < 1.1,
+                "below 1.1 N",
             ),
         ]
 
@@ -193,10 +198,11 @@ class DirectForce(ToolExperiment):
         kept = numbers["least_force_N"] > 0.1 and numbers["overshoot_N"] < 0.05 * self.force
         return Claim(
             f"touching and pressing {stiffness:g} N/m with {self.force:g} N",
-            "no bouncing, overshoot below 5 %",
+            "no bouncing, hardly any overshoot",
             f"least force after the contact {numbers['least_force_N']:.2f} N, overshoot "
             f"{max(numbers['overshoot_N'], 0.0):.2f} N, at the end {numbers['final_force_N']:.3f} N",
             kept and abs(numbers["final_force_N"] - self.force) < 0.05,
+            "in contact above 0.1 N, overshoot below 5 %, end ±0.05 N",
         )
 
     def _notes(self) -> tuple[str, ...]:

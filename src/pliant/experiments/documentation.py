@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pliant.errors import FileFormatError
-from pliant.experiments.reproduction import Result, verdict
+from pliant.experiments.reproduction import HEADER, Result, headline, row
 from pliant.files import ensure_folder, existing_file, write_bytes
 
 INDEX = "index.md"
@@ -39,7 +39,7 @@ def page(result: Result) -> str:
     parts += [
         f"![{picture.caption}]({FIGURES}/{picture.file})\n\n*{picture.caption}*" for picture in result.pictures
     ]
-    parts.append(table(result))
+    parts += [_sentence(result), table(result)]
     if result.outcome.notes:
         parts.append("\n".join(f"- {note}" for note in result.outcome.notes))
     return "\n\n".join(parts)
@@ -51,15 +51,19 @@ def section(result: Result) -> str:
     if result.pictures:
         first = result.pictures[0]
         parts.append(f'<a href="{result.name}.md"><img src="{FIGURES}/{first.file}" width="480" alt=""></a>')
-    return "\n\n".join([*parts, table(result)])
+    return "\n\n".join([*parts, _sentence(result), table(result)])
+
+
+def _sentence(result: Result) -> str:
+    found = headline([result])
+    return f"{found[0].upper()}{found[1:]}."
 
 
 def table(result: Result) -> str:
     """An experiment's claims as a Markdown table."""
-    lines = ["| claim | paper | ours | verdict |", "|---|---|---|---|"]
+    lines = [f"| {' | '.join(HEADER)} |", "|---" * len(HEADER) + "|"]
     for claim in result.outcome.claims:
-        cells = (claim.what, claim.paper, claim.ours, verdict(claim.holds))
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row(claim)) + " |")
     return "\n".join(lines)
 
 

@@ -6,26 +6,71 @@ The motions it simulates can be watched: they are the ones that `run` takes its 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import ClassVar
 
 from pliant.envs.movement import Movement
-from pliant.errors import unknown_name
+from pliant.errors import ConfigurationError, unknown_name
 from pliant.hardware.robot import Array
 from pliant.report import Report
 
 
+class Source(StrEnum):
+    """Where what a claim expects comes from."""
+
+    PUBLISHED = "published"
+    """A number that the publication prints."""
+    PREDICTED = "predicted"
+    """Computed without the simulation: from equations, specifications or by an independent program."""
+    VERBAL = "verbal"
+    """A statement of the publication in words."""
+
+
+NOTHING = "–"
+"""In place of what is not there."""
+
+
 @dataclass(frozen=True)
 class Claim:
-    """One number of a publication beside ours."""
+    """What is expected, beside what comes out.
+
+    Raises:
+        ConfigurationError: a verdict without a tolerance, or without anything that was expected.
+    """
 
     what: str
     """What is compared, such as `rest angle, SEA soft`."""
-    paper: str
-    """The published value, as text with its unit, or what the publication says."""
+    expected: str
+    """The number, as text with its unit, or the statement; `NOTHING` where there is none."""
     ours: str
     """Our value, as text with its unit."""
     holds: bool | None
-    """Whether ours agrees; None where nothing can be compared (and the notes say why)."""
+    """Whether ours agrees within the tolerance; None: no verdict (and the notes say why)."""
+    tolerance: str = NOTHING
+    """How far ours may be off to agree, or what is tested of a statement."""
+    source: Source = Source.PREDICTED
+    """Of what is expected."""
+
+    def __post_init__(self) -> None:
+        if self.holds is not None:
+            object.__setattr__(self, "holds", bool(self.holds))
+        if self.holds is not None and NOTHING in (self.expected, self.tolerance):
+            raise ConfigurationError(f"claim {self.what!r} has a verdict, but no expectation or no tolerance.")
+
+    @property
+    def published(self) -> str:
+        """What the publication prints or says."""
+        return self.expected if self.source is not Source.PREDICTED else NOTHING
+
+    @property
+    def predicted(self) -> str:
+        """What was predicted."""
+        return self.expected if self.source is Source.PREDICTED else NOTHING
+
+    @property
+    def verdict(self) -> str:
+        """`agrees`, `differs` or `no verdict`."""
+        return "no verdict" if self.holds is None else "agrees" if self.holds else "differs"
 
 
 @dataclass(frozen=True)

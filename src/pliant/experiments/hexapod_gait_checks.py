@@ -6,6 +6,7 @@ import numpy as np
 
 from pliant.controllers.gaits import MatsuokaGait, hexapod_legs
 from pliant.envs.gait_measures import GaitLimits
+from pliant.experiments.experiment import NOTHING, Source
 from pliant.experiments.task_runs import Findings
 
 if TYPE_CHECKING:
@@ -65,30 +66,33 @@ def strides(condition: "Condition", walks: "list[Walk]", found: Findings) -> Non
         if theirs is None:
             found.claim(
                 f"{what}: speed, largest torque, collisions",
-                "–",
+                NOTHING,
                 f"{speed:.4f} m/s, {walk.peak:.2f} N·m, {said}",
                 None,
             )
             continue
         found.claim(
             f"{what}: speed",
-            f"{theirs.speed:g} m/s (prototype, ±5 %)",
+            f"{theirs.speed:g} m/s (prototype)",
             f"{speed:.4f} m/s",
             abs(speed / theirs.speed - 1.0) < _SPEED_CLOSE,
+            "±5 %",
         )
         if theirs.peak is not None:
             passed = "" if walk.peak <= LIMIT else ", beyond the limit"
             found.claim(
                 f"{what}: largest torque of a motor",
-                f"{theirs.peak:g} N·m (prototype, ±10 %; limit {LIMIT:g})",
+                f"{theirs.peak:g} N·m (prototype; limit {LIMIT:g})",
                 f"{walk.peak:.3f} N·m{passed}",
                 abs(walk.peak / theirs.peak - 1.0) < _TORQUE_CLOSE,
+                "±10 %",
             )
         found.claim(
             f"{what}: collisions",
             ("collides" if theirs.collides else "clean") + " (prototype)",
             said,
             bool(pairs) == theirs.collides,
+            "the same",
         )
 
 
@@ -99,17 +103,21 @@ def published(walks: "list[Walk]", found: Findings) -> None:
             theirs = _PUBLISHED[walk.factor]
             found.claim(
                 f"stride ×{walk.factor:g}, as drawn: speed",
-                f"{theirs:g} m/s (paper, within 10 %)",
+                f"{theirs:g} m/s",
                 f"{walk.measures.speed:.4f} m/s",
                 abs(walk.measures.speed / theirs - 1.0) < 0.10,
+                "±10 %",
+                Source.PUBLISHED,
             )
     good = [walk.factor for walk in walks if walk.peak <= LIMIT and not walk.measures.collisions]
     if good and 6.0 in (walk.factor for walk in walks):
         found.claim(
             "longest of these strides that keeps torques and touches nothing, as drawn",
-            "×5; with ×6 legs collide (paper)",
+            "×5; with ×6 legs collide",
             f"×{max(good):g}",
             max(good) == 5.0,
+            "the same",
+            Source.PUBLISHED,
         )
 
 
@@ -124,9 +132,10 @@ def geometry(e: "HexapodGait", found: Findings) -> None:
         found.metrics[f"touching_{1e3 * thickness:g}_mm_deg"] = ours
         found.claim(
             f"legs {1e3 * thickness:g} mm thick: stroke of the coxae, peak to peak, from which on they touch",
-            f"{theirs:g}° (prototype, thin to fat, ±5 %)",
+            f"{theirs:g}° (prototype, thin to fat)",
             f"{ours:.1f}° (distance of the legs' axes)",
             abs(ours / theirs - 1.0) < 0.05,
+            "±5 %",
         )
 
 
@@ -146,6 +155,7 @@ def onset(e: "HexapodGait", found: Findings) -> None:
         "begins at ×5.7 to ×5.8 (prototype)",
         f"×{max(clean):g}, ×{hit[0].factor:g}: {first} first",
         max(clean) <= 5.8 and hit[0].factor >= 5.7,
+        "between these two",
     )
 
 
@@ -164,10 +174,12 @@ def cycle(e: "HexapodGait", found: Findings) -> None:
         found.metrics[f"stroke_for_{speed:g}_deg"] = needed
         found.claim(
             f"{speed:g} m/s with 19 ms a step: stroke v·T/(2·r) if no foot slides, r = {radius:.4f} m",
-            "in reach: 19 ms is the paper's cycle",
+            "19 ms a cycle",
             f"{needed:.1f}°; the default stride is {np.rad2deg(0.0025 * steps):.1f}°, legs "
             f"{1e3 * min(TOUCHING):g} mm thick touch from {possible:.0f}° on",
             None if speed < 0.1 else needed < possible,
+            NOTHING if speed < 0.1 else "no leg touches another",
+            Source.PUBLISHED,
         )
 
 
@@ -181,9 +193,10 @@ def rhythms(e: "HexapodGait", found: Findings) -> None:
         theirs = _RHYTHMS.get(step)
         found.claim(
             f"{1e3 * step:g} ms a step, friction {e.frictions[-1]:g}, default stride: speed",
-            f"{theirs:g} m/s (prototype, ±5 %)" if theirs else "–",
+            f"{theirs:g} m/s (prototype)" if theirs else NOTHING,
             f"{speed:.4f} m/s",
             abs(speed / theirs - 1.0) < _SPEED_CLOSE if theirs else None,
+            "±5 %" if theirs else NOTHING,
         )
 
 
@@ -196,9 +209,10 @@ def influences(e: "HexapodGait", found: Findings) -> None:
     found.metrics["friction_1.2_peak"] = peak
     found.claim(
         f"{1e3 * step:g} ms, friction 1.2, stride ×5: largest torque of a motor",
-        "1.56 N·m (prototype, ±10 %)",
+        "1.56 N·m (prototype)",
         f"{peak:.3f} N·m",
         abs(peak / 1.56 - 1.0) < _TORQUE_CLOSE,
+        "±10 %",
     )
     for slope, theirs in ((16, 0.179), (64, 0.142)):
         condition = Condition(step, e.frictions[-1])
@@ -206,9 +220,10 @@ def influences(e: "HexapodGait", found: Findings) -> None:
         found.metrics[f"slope_{slope}_speed"] = speed
         found.claim(
             f"{condition}, stride ×5, slope {slope}: speed",
-            f"{theirs:g} m/s (prototype, ±5 %)",
+            f"{theirs:g} m/s (prototype)",
             f"{speed:.4f} m/s",
             abs(speed / theirs - 1.0) < _SPEED_CLOSE,
+            "±5 %",
         )
 
 
@@ -230,21 +245,24 @@ def bus(e: "HexapodGait", found: Findings) -> None:
     found.metrics |= {"told_peak": told, "told_error_rms": off, "skew_deg": float(skew[worst])}
     found.claim(
         f"{condition}, default stride: largest torque of femurs that position errors tell",
-        "1.25 N·m (prototype, ±10 %)",
+        "1.25 N·m (prototype)",
         f"{told:.3f} N·m; {max(walk.measures.peak_torque.values()):.3f} N·m in truth",
         abs(told / 1.25 - 1.0) < _TORQUE_CLOSE,
+        "±10 %",
     )
     found.claim(
         "the same: that off the motors' torque, femurs, rms",
-        "0.34 N·m (prototype, ±10 %)",
+        "0.34 N·m (prototype)",
         f"{off:.3f} N·m",
         abs(off / 0.34 - 1.0) < _TORQUE_CLOSE,
+        "±10 %",
     )
     found.claim(
         "the same: angles read one after another, 1 ms each, off those at the end of the cycle",
-        "up to 3.2°, of a femur (prototype, ±0.4°)",
+        "up to 3.2°, of a femur (prototype)",
         f"{skew[worst]:.1f}°, of {joints[worst].replace('_', ' ')}",
         abs(skew[worst] - 3.2) < 0.4 and joints[worst].endswith("femur"),
+        "±0.4°, of a femur",
     )
 
 

@@ -16,7 +16,7 @@ from pliant.envs.movement import OpenLoop
 from pliant.envs.simulation import SimulatedRobot
 from pliant.envs.simulation.sensing import Sensing
 from pliant.errors import check_bounds, unknown_name
-from pliant.experiments.experiment import Experiment, Outcome
+from pliant.experiments.experiment import NOTHING, Experiment, Outcome
 from pliant.experiments.task_runs import Findings
 from pliant.report import COLOURS, Report, figure
 
@@ -121,18 +121,22 @@ class HexapodStep(Experiment):
         large = [steps[f"reference_{link}{sign}_large"] for link in LINKS for sign in "+-"]
         overshoot, speeds = max(step.overshoot for step in large), [step.speed for step in large]
         errors = np.rad2deg([abs(step.error) for step in large])
-        found.claim("30°: largest overshoot", "at most 0.9 % (prototype)", f"{overshoot:.2%}", overshoot <= 0.009)
+        found.claim(
+            "30°: largest overshoot", "0.9 % (prototype)", f"{overshoot:.2%}", overshoot <= 0.009, "no more"
+        )
         found.claim(
             "30°: largest speeds",
-            "5.7 to 6.4 rad/s (prototype, ±0.1)",
+            "5.7 to 6.4 rad/s (prototype)",
             f"{min(speeds):.2f} to {max(speeds):.2f} rad/s",
             min(speeds) > 5.6 and max(speeds) < 6.5,
+            "±0.1 rad/s",
         )
         found.claim(
             "30°: errors at rest",
-            "0.2 to 0.7° (prototype, ±0.1°)",
+            "0.2 to 0.7° (prototype)",
             f"{errors.min():.2f} to {errors.max():.2f}°",
             errors.min() > 0.1 and errors.max() < 0.8,
+            "±0.1°",
         )
         own = self.integrated("reference", self.large)
         found.arrays |= {"integrated_time": own.time, "integrated_position": own.position}
@@ -140,29 +144,31 @@ class HexapodStep(Experiment):
         coxa = steps["reference_coxa+_large"]
         found.claim(
             "coxa, 30°: 10 to 90 %, by the servo's equations alone",
-            f"{1e3 * own.rise:.1f} ms (integrated for the leg's inertia, ±1)",
+            f"{1e3 * own.rise:.1f} ms (integrated for the leg's inertia)",
             f"{1e3 * coxa.rise:.1f} ms",
             abs(coxa.rise - own.rise) < 1e-3,
+            "±1 ms",
         )
         for name, what, low, high in (("heavy", "armature 0.004 kg·m²", 5, 8), ("steep", "slope 16", 2, 5)):
             over = [100.0 * steps[f"{name}_{link}+_large"].overshoot for link in LINKS]
             found.claim(
                 f"30°, {what}: overshoot of coxa, femur, tibia",
-                f"{low} to {high} % (prototype, ±1.5)",
+                f"{low} to {high} % (prototype)",
                 ", ".join(f"{value:.1f}" for value in over) + " %",
                 min(over) > low - 1.5 and max(over) < high + 1.5,
+                "±1.5 %",
             )
         for link in LINKS:
             step, cycle = steps[f"found_{link}+_large"], steps[f"cycle_{link}+_large"]
             found.claim(
                 f"{link}, 30°, servo as in recordings: 10 to 90 %, overshoot, speed",
-                "–",
+                NOTHING,
                 f"{1e3 * step.rise:.1f} ms, {step.overshoot:.0%}, {step.speed:.2f} rad/s",
                 None,
             )
             found.claim(
                 f"{link}, 30°, read with the whole robot, every {1e3 * CYCLE:g} ms: 10 to 90 %",
-                "–",
+                NOTHING,
                 f"{1e3 * cycle.rise:.1f} ms from {sum((cycle.time > 0.0) & (cycle.time < 0.1))} readings in 0.1 s",
                 None,
             )
@@ -324,9 +330,10 @@ def _judge_rise(found: Findings, what: str, steps: list[Step], theirs: tuple[flo
     text = f"{low:g} ms" if low == high else f"{low:g} to {high:g} ms"
     found.claim(
         f"{what}: 10 to 90 %, positive and negative",
-        f"{text} (prototype, ±{_CLOSE:g})",
+        f"{text} (prototype)",
         f"{ours[0]:.1f} and {ours[1]:.1f} ms",
         min(ours) > low - _CLOSE and max(ours) < high + _CLOSE,
+        f"±{_CLOSE:g} ms",
     )
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from pliant.experiments.experiment import NOTHING, Source
 from pliant.experiments.task_runs import Findings, rms
 
 if TYPE_CHECKING:
@@ -48,9 +49,10 @@ def judge(run: "Stretch", friction: float, load: int, found: Findings) -> None:
     found.metrics |= {f"{name}_off_statics_rms": rms(away), f"{name}_off_statics_max": float(np.abs(away).max())}
     found.claim(
         f"{where}: torques of femur and tibia until the servo stalls, off statics",
-        f"Jᵀ of the foot's force, sliding, less the weights (rms within {_CLOSE_STATICS:g} N·m)",
+        "Jᵀ of the foot's force, sliding, less the weights",
         f"rms {rms(away):.4f} N·m, at most {np.abs(away).max():.3f} N·m",
         rms(away) < _CLOSE_STATICS,
+        f"rms below {_CLOSE_STATICS:g} N·m",
     )
     told = float(np.abs(run.femur_told - run.femur)[slides].max())
     simple = float(np.abs(run.upright.force[:, 0] * run.upright.lever - run.tibia)[slides].max())
@@ -65,23 +67,26 @@ def judge(run: "Stretch", friction: float, load: int, found: Findings) -> None:
     if load == 0:
         found.claim(
             f"{where}: force times distance, off the torque on the tibia",
-            "0.93 N·m at most (prototype, ±0.05)" if friction == 0.8 else "what friction and weight are of it",
+            "0.93 N·m at most (prototype)" if friction == 0.8 else "what friction and weight are of it",
             f"{simple:.2f} N·m at most",
             abs(simple - 0.93) < _CLOSE if friction == 0.8 else None,
+            f"±{_CLOSE:g} N·m" if friction == 0.8 else NOTHING,
         )
         found.claim(
             f"{where}: the femur's torque told by its position error, off the one on the joint",
-            "friction of the gear, 0.015 N·m, and the way within a period (below 0.03 N·m)",
+            "friction of the gear, 0.015 N·m, and the way within a period",
             f"{told:.3f} N·m at most",
             told < 0.03,
+            "below 0.03 N·m",
         )
     if friction == _REFERENCE and load == 2:
         most = float(run.tibia_told.max())
         found.claim(
             f"{where}: largest drive torque of the tibia: it is the femur that stalls",
-            f"{_TIBIA_MOST:g} N·m (prototype, ±{_CLOSE:g})",
+            f"{_TIBIA_MOST:g} N·m (prototype)",
             f"{most:.3f} N·m",
             abs(most - _TIBIA_MOST) < _CLOSE,
+            f"±{_CLOSE:g} N·m",
         )
     theirs = _OFF.get((friction, load), np.nan)
     if theirs is not None and np.isnan(theirs):
@@ -92,9 +97,10 @@ def judge(run: "Stretch", friction: float, load: int, found: Findings) -> None:
         holds = abs(theirs - ours) < _CLOSE_OFF
     found.claim(
         f"{where}: tibia's goal where the femur's servo switches itself off",
-        "never (prototype)" if theirs is None else f"{theirs:g}° (prototype, ±{_CLOSE_OFF:g}°)",
+        "never (prototype)" if theirs is None else f"{theirs:g}° (prototype)",
         "never" if ours is None else f"{ours:.1f}°, stalled from {degrees[run.stalled]:.1f}° on",
         holds,
+        "never" if theirs is None else f"±{_CLOSE_OFF:g}°",
     )
 
 
@@ -109,22 +115,25 @@ def _judge_torques(run: "Stretch", found: Findings) -> None:
         }
         found.claim(
             f"no battery, friction {_REFERENCE:g}, tibia's goal {degrees:g}°: drive torque of tibia and femur",
-            f"{tibia:.2f} and {femur:.2f} N·m (prototype, ±{_CLOSE:g})",
+            f"{tibia:.2f} and {femur:.2f} N·m (prototype)",
             f"{ours[0]:.3f} and {ours[1]:.3f} N·m",
             max(abs(ours[0] - tibia), abs(ours[1] - femur)) < _CLOSE,
+            f"±{_CLOSE:g} N·m",
         )
         found.claim(
             "the same: what the publication takes for true, foot force times distance from the tibia's axis",
-            f"{plain:.2f} N·m (prototype, ±{_CLOSE:g})",
+            f"{plain:.2f} N·m (prototype)",
             f"{ours[2]:.3f} N·m; {run.tibia[k]:.3f} N·m on the joint",
             abs(ours[2] - plain) < _CLOSE,
+            f"±{_CLOSE:g} N·m",
         )
     forces = [float(run.force[run.at(degrees)]) for degrees in (ANGLES[0], ANGLES[-1])]
     found.claim(
         "the same: force on the foot at the first and the last of these",
-        f"{_FORCES[0]:.2f} and {_FORCES[1]:.2f} N (prototype, ±0.1): the lever raises the torque, not the load",
+        f"{_FORCES[0]:.2f} and {_FORCES[1]:.2f} N (prototype): the lever raises the torque, not the load",
         f"{forces[0]:.2f} and {forces[1]:.2f} N",
         max(abs(ours - theirs) for ours, theirs in zip(forces, _FORCES, strict=True)) < 0.1,
+        "±0.1 N",
     )
     rising = np.diff([run.tibia[run.at(degrees)] for degrees in ANGLES])
     found.claim(
@@ -132,6 +141,8 @@ def _judge_torques(run: "Stretch", found: Findings) -> None:
         "rises",
         f"by {rising[0]:.2f}, {rising[1]:.2f} and {rising[2]:.2f} N·m every 15°",
         bool((rising > 0.0).all()),
+        "every one of them more",
+        Source.VERBAL,
     )
 
 

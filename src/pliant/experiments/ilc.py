@@ -29,10 +29,12 @@ from pliant.envs.movement import OpenLoop
 from pliant.envs.robustness import Perturbation, replay
 from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import OutOfBoundsError, check_bounds
-from pliant.experiments.experiment import Claim, Experiment, Outcome
+from pliant.experiments.experiment import NOTHING, Claim, Experiment, Outcome, Source
 from pliant.experiments.statics import StaticArm
 from pliant.report import COLOURS, Report, figure
 
+_GOOD = 2.0
+"""Rms error below which the pneumatic arm comes, degrees."""
 _PUBLISHED_TRIALS = 11
 _SETTLED = 8.0
 """Length of a model's impulse response in time constants 1/(ζω) of its slower pole."""
@@ -251,19 +253,22 @@ class LearnedLift(Experiment):
             claims.append(
                 Claim(
                     f"trials until both joints are within {self.tolerance:g} rad, {_LABELS[name]}",
-                    str(_PUBLISHED_TRIALS) if name == "p" else "–",
+                    str(_PUBLISHED_TRIALS) if name == "p" else NOTHING,
                     f"{trials} (largest error {learned.max_error:.3f} rad, rms {learned.rms:.3f} rad)",
                     quick if name == "p" else None,
+                    "no more: another arm" if name == "p" else NOTHING,
+                    Source.PUBLISHED,
                 )
             )
-        claims.append(_norm_optimal_claim(lessons["norm_optimal"]))
+        claims += _norm_optimal_claims(lessons["norm_optimal"])
         for name, lesson in lessons.items():
             claims.append(
                 Claim(
                     f"largest error on {self.robots} perturbed arms, {_LABELS[name]}",
-                    "runs on the real arm in pure feed-forward" if name == "p" else "–",
+                    "runs on the real arm in pure feed-forward" if name == "p" else NOTHING,
                     f"{lesson.replayed.mean():.3f} rad on average, {lesson.replayed.max():.3f} rad at worst",
                     None,
+                    source=Source.VERBAL if name == "p" else Source.PUBLISHED,
                 )
             )
         return tuple(claims)
@@ -331,7 +336,8 @@ class LearnedLift(Experiment):
             "PD-type and norm-optimal learning were published on other robots and motions; here they are given "
             "the same task, with parameters from the arm's stiffness, inertia and friction at the preset.",
             "Dry friction sets a floor: from some 0.05° rms on, what is learned in one trial is undone by where "
-            "the links stick in the next.",
+            "the links stick in the next. So the error does not fall in every trial, as it does where the "
+            "published arm stops.",
         )
 
 
@@ -340,20 +346,32 @@ def _replayed(robot: SimulatedRobot, trial: Trial) -> OpenLoop:
     return OpenLoop(robot, JointTrials(robot).robot_command(trial.command)[:-1])
 
 
-def _norm_optimal_claim(lesson: Lesson) -> Claim:
-    """Compare with a pneumatic arm, whose rms error fell in every trial, to less than 2° in less than 20."""
+def _norm_optimal_claims(lesson: Lesson) -> list[Claim]:
+    """Compare with a pneumatic arm, whose rms error fell in every trial, from 14° to below 2° in less than 20."""
     rms = np.degrees([trial.rms for trial in lesson.history])
     rises = np.flatnonzero(np.diff(rms) >= 0.0)
     falling = int(rises[0]) + 1 if rises.size else len(rms)
-    good = np.flatnonzero(rms < 2.0)
+    good = np.flatnonzero(rms < _GOOD)
     trials = int(good[0]) + 1 if good.size else None
-    found = f"less than 2° in {trials}" if trials else f"{rms.min():.1f}°"
-    return Claim(
-        "norm-optimal: trials that the rms error takes",
-        "14° to less than 2° in less than 20, falling in every trial (pneumatic arm)",
-        f"{rms[0]:.1f}° to {found}, falling in the first {falling}, to {rms[falling - 1]:.2f}°",
-        trials is not None and trials < 20 and trials <= falling,
-    )
+    found = f"in {trials}" if trials else f"never: {rms.min():.1f}°"
+    return [
+        Claim(
+            f"norm-optimal: trials until the rms error is below {_GOOD:g}°",
+            "less than 20, from 14° (pneumatic arm)",
+            f"{found}, from {rms[0]:.1f}°",
+            trials is not None and trials < 20,
+            "less than 20: another arm",
+            Source.PUBLISHED,
+        ),
+        Claim(
+            "norm-optimal: the rms error from trial to trial",
+            "falls in every trial (pneumatic arm)",
+            f"falls in the first {falling} of {len(rms)}, to {rms[falling - 1]:.2f}°",
+            falling == len(rms),
+            "every trial below the one before",
+            Source.VERBAL,
+        ),
+    ]
 
 
 def _arrays(lessons: Mapping[str, Lesson], motion: Motion) -> dict[str, Array]:

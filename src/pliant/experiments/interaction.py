@@ -24,7 +24,7 @@ from pliant.envs.movement import OpenLoop
 from pliant.envs.rendering import OffscreenRenderer, RenderingError
 from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import check_bounds
-from pliant.experiments.experiment import Claim, Experiment, Outcome
+from pliant.experiments.experiment import Claim, Experiment, Outcome, Source
 from pliant.report import COLOURS, Report, figure
 
 _PERIOD = 0.01
@@ -293,33 +293,41 @@ def _claims(metrics: dict[str, float]) -> tuple[Claim, ...]:
     return (
         Claim(
             "soft: way of the box",
-            "the box holds the arm (below 5 mm)",
+            "the box holds the arm",
             f"{mm['soft_box_moved_m']:.2f} mm",
             metrics["soft_box_moved_m"] < _HELD,
+            f"below {1e3 * _HELD:g} mm",
+            Source.VERBAL,
         ),
         Claim(
             "soft: end-effector's error",
-            "stopped by the box (above 50 mm)",
+            "stopped by the box",
             f"{mm['soft_error_m']:.1f} mm",
             metrics["soft_error_m"] > _STOPPED,
+            f"above {1e3 * _STOPPED:g} mm",
+            Source.VERBAL,
         ),
         Claim(
             "stiff: end-effector's error",
-            "the arm reaches the goal (below 15 mm)",
+            "the arm reaches the goal",
             f"{mm['stiff_error_m']:.1f} mm",
             metrics["stiff_error_m"] < _REACHED,
+            f"below {1e3 * _REACHED:g} mm",
         ),
         Claim(
             "stiff: way of the box",
             "the arm pushes the box on",
             f"{mm['stiff_box_moved_m']:.1f} mm",
             metrics["stiff_box_moved_m"] > _HELD,
+            f"above {1e3 * _HELD:g} mm",
+            Source.VERBAL,
         ),
         Claim(
             "without the box: error, soft and stiff",
-            "the springs carry the weight; dry friction holds the arm short of the goal (below 15 mm)",
+            "the springs carry the weight; dry friction holds the arm short of the goal",
             f"{mm['soft_free_error_m']:.1f} and {mm['stiff_free_error_m']:.1f} mm",
             max(metrics["soft_free_error_m"], metrics["stiff_free_error_m"]) < _REACHED,
+            f"below {1e3 * _REACHED:g} mm",
         ),
     )
 

@@ -1,17 +1,17 @@
 """Running experiments of the literature, and what came of them."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from pliant.errors import PliantError
-from pliant.experiments.experiment import Experiment, Outcome
+from pliant.experiments.experiment import Claim, Experiment, Outcome, Source
 from pliant.files import write_npz
 
 
@@ -36,24 +36,50 @@ class Result:
     seconds: float
     pictures: list[Picture] = field(default_factory=list)
 
-    @property
-    def compared(self) -> int:
-        """Number of claims that can be compared."""
-        return sum(claim.holds is not None for claim in self.outcome.claims)
-
-    @property
-    def agreeing(self) -> int:
-        """Number of claims that hold."""
-        return sum(bool(claim.holds) for claim in self.outcome.claims)
-
 
 Failures = Mapping[str, PliantError]
 """Why an experiment could not be run, by name."""
 
+HEADER = ("claim", "published", "predicted", "ours", "tolerance", "verdict")
+"""Columns of a table of claims."""
 
-def verdict(holds: bool | None) -> str:
-    """A claim's verdict in a word."""
-    return "–" if holds is None else "agrees" if holds else "differs"
+
+def row(claim: Claim) -> tuple[str, ...]:
+    """A claim in the columns of `HEADER`; a statement in words is marked as one."""
+    said = f"{claim.published} (in words)" if claim.source is Source.VERBAL else claim.published
+    return claim.what, said, claim.predicted, claim.ours, claim.tolerance, claim.verdict
+
+
+class Tally(NamedTuple):
+    """How many claims of one source have a verdict, and how many of them agree."""
+
+    agreeing: int
+    judged: int
+
+
+def tally(results: Sequence[Result]) -> dict[Source, Tally]:
+    """Count the verdicts by what the claims are compared with."""
+    claims = [claim for result in results for claim in result.outcome.claims if claim.holds is not None]
+    return {
+        source: Tally(
+            sum(bool(claim.holds) for claim in claims if claim.source is source),
+            sum(claim.source is source for claim in claims),
+        )
+        for source in Source
+    }
+
+
+def headline(results: Sequence[Result]) -> str:
+    """Say how many claims agree: published numbers, and apart from them predictions and statements in words."""
+    counts = tally(results)
+    numbers, predictions, words = (counts[source] for source in Source)
+    first = (
+        f"{numbers.agreeing} of {numbers.judged} published numbers within their tolerance"
+        if numbers.judged
+        else "no published number to compare with"
+    )
+    others = [(predictions, "predictions"), (words, "verbal claims")]
+    return "; ".join([first, *(f"{n.agreeing} of {n.judged} {what}" for n, what in others if n.judged)])
 
 
 def experiment_names() -> tuple[str, ...]:
@@ -90,9 +116,6 @@ def run_experiments(
                 result = Result(name, experiment, outcome, settings[name], time.perf_counter() - start)
                 results.append(result)
                 write_npz(folder / name / "data.npz", outcome.arrays)
-                console.print(
-                    f"{name:12} {result.agreeing} of {result.compared} agree  {result.seconds:6.1f} s",
-                    highlight=False,
-                )
+                console.print(f"{name:16} {result.seconds:6.1f} s  {headline([result])}", highlight=False)
             progress.advance(task)
     return results, failures

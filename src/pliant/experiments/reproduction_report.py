@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pliant.errors import MissingExtraError
-from pliant.experiments.reproduction import Failures, Picture, Result
+from pliant.experiments.reproduction import HEADER, Failures, Picture, Result, headline, row, tally
 from pliant.files import write_bytes, write_json
 from pliant.report import Ran, Report, svg
 
@@ -55,24 +55,23 @@ def write_report(folder: Path, results: Sequence[Result], failures: Failures, ra
     report = IllustratedReport(
         "Experiments of the literature, reproduced", _summary(results, failures), ran, folder=folder
     )
-    header = ("claim", "paper", "ours", "agrees")
     for name, error in failures.items():
         report.text(f"{name} could not be run: {error}")
-    report.table(("experiment", *header), [(r.name, *row) for r in results for row in _rows(r)])
+    report.table(("experiment", *HEADER), [(r.name, *row(claim)) for r in results for claim in r.outcome.claims])
     for result in results:
         report.begin(result)
         try:
             result.experiment.draw(result.outcome, report)
         except MissingExtraError as error:
             report.text(f"No figures: {error}")
-        report.table(header, _rows(result))
+        report.table(HEADER, [row(claim) for claim in result.outcome.claims])
         for note in result.outcome.notes:
             report.text(note)
     return report.save(folder / "report.html")
 
 
 def write_metrics(folder: Path, results: Sequence[Result], failures: Failures) -> Path:
-    """Write `metrics.json`: claims, numbers, notes and settings of every experiment."""
+    """Write `metrics.json`: claims and how many agree by source, numbers, notes and settings."""
     experiments = {
         r.name: {
             "title": r.experiment.title,
@@ -86,8 +85,7 @@ def write_metrics(folder: Path, results: Sequence[Result], failures: Failures) -
         for r in results
     }
     data = {
-        "compared": sum(r.compared for r in results),
-        "agreeing": sum(r.agreeing for r in results),
+        **{source.value: count._asdict() for source, count in tally(results).items()},
         "seconds": sum(r.seconds for r in results),
         "experiments": experiments,
         "failed": {name: str(error) for name, error in failures.items()},
@@ -95,14 +93,10 @@ def write_metrics(folder: Path, results: Sequence[Result], failures: Failures) -
     return write_json(folder / "metrics.json", data)
 
 
-def _rows(result: Result) -> list[tuple[object, ...]]:
-    claims = result.outcome.claims
-    return [(c.what, c.paper, c.ours, "–" if c.holds is None else bool(c.holds)) for c in claims]
-
-
 def _summary(results: Sequence[Result], failures: Failures) -> str:
+    found = headline(results)
     text = (
-        f"{sum(r.agreeing for r in results)} of {sum(r.compared for r in results)} numbers agree, in "
-        f"{len(results)} experiments that took {sum(r.seconds for r in results):.0f} s."
+        f"{found[0].upper()}{found[1:]}; in {len(results)} experiments that took "
+        f"{sum(r.seconds for r in results):.0f} s."
     )
     return text + (f" {len(failures)} could not be run." if failures else "")

@@ -190,12 +190,14 @@ def _claims(setting: str, joint: str, found: dict[str, float]) -> list[Claim]:
             f"{least:.4f} to {most:.4f} rad (springs against gravity, {balance:.4f} rad, with dry friction)",
             f"{amplitude:.4f} rad",
             least <= amplitude <= most,
+            "within this range",
         ),
         Claim(
             f"delay behind the balance, {joint} {setting}",
             f"{1e3 * estimate:.0f} ms (motor loop and friction)",
             f"{1e3 * delay:.0f} ms",
             abs(delay - estimate) < _CLOSE,
+            f"±{1e3 * _CLOSE:g} ms",
         ),
     ]
 

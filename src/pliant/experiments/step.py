@@ -132,9 +132,10 @@ class StepResponse(Experiment):
             claims.append(
                 Claim(
                     f"rest angle, {_LABELS[law]} {setting}",
-                    f"{balance:.4f} rad",
+                    f"{balance:.4f} rad (springs against gravity)",
                     f"{rest:.4f} rad",
                     abs(rest - float(balance)) < _TOLERANCE,
+                    f"±{_TOLERANCE:g} rad",
                 )
             )
         return Outcome(tuple(claims), metrics, arrays, self._notes(metrics))

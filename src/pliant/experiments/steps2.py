@@ -165,16 +165,18 @@ def _rest_claim(setting: str, joint: str, found: dict[str, float]) -> Claim:
         f"{found['coulomb_offset_rad']:+.4f} rad (independent integration, Coulomb friction)",
         f"{found['offset_rad']:+.4f} rad on average, at most {error:.4f} rad off",
         error <= _CLOSE and found["speed_at_rest"] < _STILL,
+        f"±{_CLOSE:g} rad, slower than {_STILL:g} rad/s",
     )
 
 
 def _delay_claim(joint: str, metrics: dict[str, float]) -> Claim:
     soft, stiff = (metrics[f"{setting}_{joint}_delay_s"] for setting in SETTINGS)
     return Claim(
-        f"half of the way, {joint}: stiffer is quicker",
-        "curves only",
+        f"time to half of the way, {joint}",
+        "stiff before soft (√(K/I))",
         f"stiff after {1e3 * stiff:.0f} ms, soft after {1e3 * soft:.0f} ms",
         stiff < soft,
+        "stiff before soft",
     )
 
 

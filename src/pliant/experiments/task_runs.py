@@ -19,7 +19,7 @@ from pliant.envs.description import RobotDescription, describe, robot_settings
 from pliant.envs.movement import Movement
 from pliant.envs.rendering import RenderingError
 from pliant.errors import OutOfBoundsError, ShapeError
-from pliant.experiments.experiment import Claim, Experiment, Outcome
+from pliant.experiments.experiment import NOTHING, Claim, Experiment, Outcome, Source
 from pliant.experiments.tool_experiment import strip
 from pliant.hardware.robot import State
 from pliant.report import COLOURS, Report, figure
@@ -98,9 +98,17 @@ class Findings:
     metrics: dict[str, float] = field(default_factory=dict)
     arrays: dict[str, Array] = field(default_factory=dict)
 
-    def claim(self, what: str, paper: str, ours: str, holds: bool | np.bool_ | None) -> None:
-        """Add a claim."""
-        self.claims.append(Claim(what, paper, ours, None if holds is None else bool(holds)))
+    def claim(
+        self,
+        what: str,
+        expected: str,
+        ours: str,
+        holds: bool | np.bool_ | None,
+        tolerance: str = NOTHING,
+        source: Source = Source.PREDICTED,
+    ) -> None:
+        """Add a claim; see `Claim`."""
+        self.claims.append(Claim(what, expected, ours, None if holds is None else bool(holds), tolerance, source))
 
     def noise(self, deviations: Sequence[float], plain: Sequence[float], sensed: Sequence[float]) -> None:
         """Add RMS errors (m) at deviations of noise, by the joints alone and with a sensed end effector."""
@@ -109,14 +117,15 @@ class Findings:
         }  # fmt: skip
         for sigma, one, other in zip(deviations, plain, sensed, strict=True):
             self.metrics |= {f"noise_{sigma:g}_error_m": one, f"noise_{sigma:g}_sensed_error_m": other}
-            wanted, holds = "smaller with the sensor", other < one
+            wanted, tolerance, holds = "smaller with the sensor", "the second below the first", other < one
             if sigma == 0.0:
-                wanted, holds = "0 (below 0.1 mm)", max(one, other) < CLOSE
+                wanted, tolerance, holds = "0", "below 0.1 mm", max(one, other) < CLOSE
             self.claim(
                 f"noise {sigma:g} rad and rad/s: RMS error by the joints, with a sensed end effector",
                 wanted if sigma < LOST else "–",
                 f"{1e3 * one:.3g} mm, {1e3 * other:.3g} mm",
                 holds if sigma < LOST else None,
+                tolerance if sigma < LOST else NOTHING,
             )
 
     def outcome(self, notes: Sequence[str]) -> Outcome:

@@ -281,16 +281,18 @@ class TaskSpaceAtlas(TaskExperiment):
                 limited = name != "recursion"
                 found.claim(
                     f"{name}, hand to ({', '.join(f'{x:g}' for x in target)}): error at rest",
-                    "below 1 mm" if limited else "below 1 mm, or what blocks it is told",
+                    "0" if limited else "0, or what blocks it is told",
                     f"{1e3 * error[-1]:.2g} mm" + (f": {told[0].partition(': ')[2]}" if told else ""),
                     moves < STILL and (reached or (not limited and bool(told))),
+                    "below 1 mm, at rest" if limited else "below 1 mm, or told, at rest",
                 )
                 if limited:
                     found.claim(
                         f"{name}, likewise: largest speed, torque and position, of their limits",
-                        "at most 1",
+                        "1 at most",
                         ", ".join(f"{what} {share:.4g}" for what, share in largest.items()),
                         max(largest.values()) <= 1.0 + 1e-6,
+                        "at most 1",
                     )
 
     def _pelvis(self, found: Findings) -> None:
@@ -312,13 +314,15 @@ class TaskSpaceAtlas(TaskExperiment):
                         f"{1e3 * expected:.1f} mm (K_D·v/|s² + K_D·s + K_P|, v of the hand with the pelvis)",
                         f"{1e3 * errors[known]:.1f} mm",
                         abs(errors[known] / expected - 1.0) < 0.15,
+                        "±15 %",
                     )
             for known, part in _KNOWN.items():
                 found.claim(
                     f"pelvis at {rate:g} rad/s, {known} known too: RMS error of the hand",
-                    f"below {100 * part:g} % of that",
+                    "less, by what is known",
                     f"{1e3 * errors[known]:.3g} mm",
                     errors[known] < part * errors["pose"],
+                    f"below {100 * part:g} % of the error with the pose alone",
                 )
 
     def _late(self, run: TaskRun, rate: float) -> float:

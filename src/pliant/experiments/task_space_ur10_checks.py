@@ -50,15 +50,16 @@ def reach(e: "TaskSpaceUr10", found: Findings) -> None:
             f"reach_{name}_speed": shares["speed"],
             f"reach_{name}_qpos": run.qpos[early],
         }
-        found.claim(f"{name}: error at rest", "0 (below 0.1 mm)", f"{1e3 * error[-1]:.2g} mm", error[-1] < CLOSE)
+        found.claim(f"{name}: error at rest", "0", f"{1e3 * error[-1]:.2g} mm", error[-1] < CLOSE, "below 0.1 mm")
         largest = {what: float(share.max()) for what, share in shares.items()}
         told = ", ".join(f"{what} {share:.3g}" for what, share in largest.items())
         limited = name != "recursion"
         found.claim(
             f"{name}: largest speed, torque and position, of their limits",
-            "at most 1" if limited else "no limits: beyond 1",
+            "1 at most" if limited else "beyond 1: it knows no limits",
             told,
             (max(largest.values()) <= 1.0 + 1e-9) == limited,
+            "at most 1" if limited else "above 1",
         )
     time = runs["recursion"].time
     rate = e.damping / 2.0
@@ -68,9 +69,10 @@ def reach(e: "TaskSpaceUr10", found: Findings) -> None:
     found.metrics["reach_recursion_off_closed_form_m"] = off
     found.claim(
         "recursion: distance on the way, off the closed form",
-        f"d·(1 + {rate:g}·t)·exp(−{rate:g}·t), sampled (below 2 % of d)",
+        f"d·(1 + {rate:g}·t)·exp(−{rate:g}·t), sampled",
         f"{1e3 * off:.2f} mm of {1e3 * way:.0f} mm",
         off < 0.02 * way and e.stiffness == rate**2,
+        "below 2 % of d",
     )
     written, uniform = e.movement("written").record(), e.movement("uniform").record()
     same = float(np.abs(written.tool - runs["recursion"].tool).max())
@@ -78,15 +80,17 @@ def reach(e: "TaskSpaceUr10", found: Findings) -> None:
     found.metrics |= {"written_off_m": same, "uniform_wrist_speed_rad_per_s": spin}
     found.claim(
         "recursion, and the report's formula written out: the tool",
-        "the same, but for Coriolis forces in the null space (below 0.1 mm)",
+        "the same, but for Coriolis forces in the null space",
         f"{1e3 * same:.2g} mm",
         same < CLOSE,
+        "below 0.1 mm",
     )
     found.claim(
         f"the example's null-space damping of {UNIFORM:g} N·m·s/rad for every joint, 2 ms",
         "wrist 3 spins: c·Δt/I = 2.9, above 2",
         f"wrist 3 turns at {spin:.3g} rad/s",
         spin > 1.0,
+        "above 1 rad/s",
     )
 
 
@@ -103,16 +107,18 @@ def beyond(e: "TaskSpaceUr10", found: Findings) -> None:
         if name == "plain":
             found.claim(
                 "out of reach, plain inverse: the tool",
-                "no rest (above 1 mm)",
+                "no rest",
                 f"{1e3 * moves:.3g} mm from peak to peak",
                 moves > STILL,
+                "above 1 mm from peak to peak",
             )
             continue
         found.claim(
             f"out of reach, {name}: the tool",
-            "rests (below 1 mm from peak to peak), and why is told",
+            "rests, and why is told",
             f"{1e3 * moves:.2g} mm, {away:.3f} m away: {told[0] if told else 'not told'}",
             moves < STILL and bool(told),
+            "below 1 mm from peak to peak, and told",
         )
 
 
@@ -124,9 +130,10 @@ def null_space(e: "TaskSpaceUr10", found: Findings) -> None:
     found.metrics |= {"hanging_fallen_rad": fallen, "hanging_error_m": float(error)}
     found.claim(
         "weight not carried in the null space: the posture, the tool",
-        "hangs (above 0.1 rad), undisturbed (below 0.1 mm)",
+        "hangs, undisturbed",
         f"{fallen:.2f} rad, {1e3 * error:.2g} mm",
         fallen > 0.1 and error < CLOSE,
+        "above 0.1 rad, below 0.1 mm",
     )
     for name in ("recursion", "hierarchical"):
         run = e.movement(f"posture_{name}").record()
@@ -134,9 +141,10 @@ def null_space(e: "TaskSpaceUr10", found: Findings) -> None:
         found.metrics |= {f"posture_{name}_moved_rad": moved, f"posture_{name}_tool_m": off}
         found.claim(
             f"{name}: posture drawn elsewhere, the joints, the tool",
-            "move (above 0.1 rad), undisturbed on the way (below 0.5 mm)",
+            "move, undisturbed on the way",
             f"{moved:.2f} rad, {1e3 * off:.2g} mm",
             moved > 0.1 and off < 5e-4,
+            "above 0.1 rad, below 0.5 mm",
         )
 
 
@@ -153,9 +161,10 @@ def moving(e: "TaskSpaceUr10", found: Findings) -> None:
         found.arrays |= {f"{name}_tool": run.tool, f"{name}_wanted": path.position(run.time)}
         found.claim(
             f"{name} at {e.radius * e.rate:g} m/s: RMS error",
-            f"{1e3 * expected:.1f} mm" + (" (|s² + K_D·s|/|s² + K_D·s + K_P|)" if expected else " (below 0.5 mm)"),
+            f"{1e3 * expected:.1f} mm" + (" (|s² + K_D·s|/|s² + K_D·s + K_P|)" if expected else ""),
             f"{1e3 * late:.2f} mm",
             abs(late - expected) < max(0.03 * expected, 5e-4),
+            f"±{1e3 * max(0.03 * expected, 5e-4):.2g} mm",
         )
     movement = e.movement("jumps")
     run = movement.record()
@@ -168,9 +177,10 @@ def moving(e: "TaskSpaceUr10", found: Findings) -> None:
     found.metrics |= {"jumps_error_m": worst, "jumps_share": share}
     found.claim(
         "a target that jumps every second, weighted QP: error before the next, largest share of a limit",
-        "below 0.1 mm, at most 1",
+        "0, 1 at most",
         f"{1e3 * worst:.2g} mm, {share:.4g}",
         worst < CLOSE and share <= 1.0 + 1e-9,
+        "below 0.1 mm, at most 1",
     )
 
 
@@ -203,13 +213,15 @@ def delays(e: "TaskSpaceUr10", found: Findings) -> None:
             within = reached(time, error, CLOSE)
             found.claim(
                 f"sensors late by {1e3 * delay * e.period:g} ms: error at rest, within 0.1 mm",
-                "0 (below 0.1 mm)",
+                "0",
                 f"{1e3 * rest:.2g} mm, after {within:.2f} s",
                 rest < CLOSE,
+                "below 0.1 mm",
             )
     found.claim(
         f"latest sensors with which a way of {1e3 * WAY:g} mm comes to rest",
         f"{1e3 * most:.1f} ms (phase margin of K_P + K_D·s, less half a period)",
         f"{1e3 * e.period * max(stable, default=0):g} ms of those tried",
         abs(e.period * max(stable, default=0) - most) < 2.5 * e.period,
+        f"±{2.5e3 * e.period:g} ms",
     )

@@ -11,6 +11,9 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from pliant.errors import MismatchError
 
+_TOLD = "episode_generator"
+"""Attribute of environments that tell the state of their generator when the episode began."""
+
 
 class RunningEpisodes(NamedTuple):
     """Everything that n running episodes can be repeated from."""
@@ -28,8 +31,8 @@ class RunningEpisodes(NamedTuple):
 class EpisodeRecorder(VecEnvWrapper):  # type: ignore[misc]
     """Remembers of every running episode how it began and what was done, so that it can be repeated.
 
-    The environments must draw from their own generator, `np_random`, and only when an episode begins, as
-    `PliantEnv` does.
+    The environments must draw from their own generator, `np_random`, and nothing else: only when an episode
+    begins, as `PliantEnv` does, or at any time if they tell its state at that time, as `RegisteredEnv` does.
     """
 
     def __init__(self, venv: VecEnv) -> None:
@@ -39,6 +42,7 @@ class EpisodeRecorder(VecEnvWrapper):  # type: ignore[misc]
         self._begun: list[dict[str, Any]] = []
         self._next: list[dict[str, Any]] = []
         self._observation = np.empty(0, dtype=np.float32)
+        self._told = venv.has_attr(_TOLD)
 
     def reset(self) -> NDArray[np.float32]:
         """Begin new episodes.
@@ -92,7 +96,8 @@ class EpisodeRecorder(VecEnvWrapper):  # type: ignore[misc]
         if not np.array_equal(observation, episodes.observation):
             raise MismatchError(
                 "the environment does not repeat its episodes: the checkpoint's last observations cannot be "
-                "reached again. Was it made with another version of Pliant or MuJoCo?"
+                "reached again. Was it made with another version of Pliant or MuJoCo? An environment of your own "
+                "must draw from its np_random alone, and keep nothing from one episode to the next."
             )
         self._begun, self._ages = list(episodes.generators), episodes.ages.copy()
         self._next = self._generators(range(self.num_envs))
@@ -112,8 +117,9 @@ class EpisodeRecorder(VecEnvWrapper):  # type: ignore[misc]
             return
         if not self._begun:
             self._begun = list(self._next)
-        for index, after in zip(indices, self._generators(indices), strict=True):
-            self._begun[index], self._next[index] = self._next[index], after
+        before = self._get(_TOLD, indices) if self._told else [self._next[index] for index in indices]
+        for index, earlier, after in zip(indices, before, self._generators(indices), strict=True):
+            self._begun[index], self._next[index] = earlier, after
         self._ages[list(indices)] = 0
 
     def _generators(self, indices: Any) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from pliant.controllers.policies import RandomPolicy, ZeroPolicy, load_policy
 from pliant.controllers.policy import Policy, PolicyInfo
 from pliant.errors import check_bounds
 from pliant.progress import progress
-from pliant.training.environments import Env, make_environment, policy_info
+from pliant.training.environments import Env, make_environment, policy_info, subject
 from pliant.training.statistics import Episode
 
 TRAINING_CHECKS = 1_000_000
@@ -94,7 +94,7 @@ def evaluation_metrics(
     """
     return {
         "policy": str(config.policy),
-        "task": str(config.task.name),
+        **subject(config),
         "seed": int(config.seed),
         "completed": not missing_episodes(config, conditions),
         **found[AS_BUILT],
@@ -160,6 +160,11 @@ def run_together(decide: Callable[[Any], Any], environments: Any, seed: int) -> 
     return [found[k] for k in sorted(found)]
 
 
-def outcome(info: Mapping[str, Any]) -> tuple[bool, str]:
-    """Return whether an episode succeeded, and why its robot failed, if it did; from the info of its last step."""
-    return bool(info.get("is_success", False)), str(info.get("failure", ""))
+def outcome(info: Mapping[str, Any]) -> tuple[bool | None, str]:
+    """Return whether an episode succeeded, None where nothing says, and why its robot failed, if it did.
+
+    Args:
+        info: of its last step.
+    """
+    success = info.get("is_success")
+    return None if success is None else bool(success), str(info.get("failure", ""))

@@ -48,7 +48,8 @@ class Learner:
         """
         self.info = info
         settings: Any = OmegaConf.to_container(config, resolve=True)
-        self.settings = {name: plain(settings[name]) for name in _SETTINGS if name in settings}
+        names = _SETTINGS if settings.get("env") is None else [n for n in _SETTINGS if n != "period"]
+        self.settings = {name: plain(settings[name]) for name in names if name in settings}
         algorithm = _algorithm(config)
         self._recorder = EpisodeRecorder(vector_environments(config, int(config.n_envs)))
         with warnings.catch_warnings():  # the environments count for themselves; these counts can be restored

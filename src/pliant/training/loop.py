@@ -25,7 +25,7 @@ from pliant.errors import ConfigurationError, OutOfBoundsError, unknown_name
 from pliant.files import plain, write_bytes
 from pliant.progress import Steps, progress
 from pliant.training.checkpoints import Checkpoints, read_checkpoint
-from pliant.training.environments import make_environment, policy_info, vector_environments
+from pliant.training.environments import make_environment, policy_info, subject, vector_environments
 from pliant.training.evaluation import TRAINING_CHECKS, run_together
 from pliant.training.learner import Learner
 from pliant.training.loggers import make_logger
@@ -164,7 +164,8 @@ class Training:
         self.evaluations.append(found)
         logger = self.learner.model.logger
         for name in ("success_rate", "reward_mean", "length_mean"):
-            logger.record(f"evaluation/{name}", found[name])
+            if found[name] is not None:
+                logger.record(f"evaluation/{name}", found[name])
         logger.dump(steps)
         better = self.best is None or _rank(found) > _rank(self.best)
         if better:
@@ -173,7 +174,7 @@ class Training:
             write_bytes(self.folder / TRAINED, self.best_file)
         mark = "[green]best[/]" if better else ""
         self.console.print(
-            f"{steps:10,}  {found['success_rate']:8.0%}  {found['reward_mean']:9.2f} "
+            f"{steps:10,}  {_percent(found['success_rate']):>8}  {found['reward_mean']:9.2f} "
             f"± {found['reward_deviation']:<8.2f} {found['length_mean']:7.0f}  {mark}",
             highlight=False,
         )
@@ -204,7 +205,7 @@ class Training:
         return {
             "reason": reason,
             "robot": self.learner.info.robot,
-            "task": str(config.task.name),
+            **subject(config),
             "algorithm": str(config.algo._target_).rpartition(".")[2],
             "seed": int(config.seed),
             "steps": self.learner.steps,
@@ -270,4 +271,8 @@ def _due(steps: int, last: int | None, every: int) -> bool:
 
 
 def _rank(found: Mapping[str, Any]) -> tuple[float, float]:
-    return found["success_rate"], found["reward_mean"]
+    return found["success_rate"] or 0.0, found["reward_mean"]
+
+
+def _percent(rate: float | None) -> str:
+    return "–" if rate is None else f"{rate:.0%}"

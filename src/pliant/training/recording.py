@@ -1,5 +1,6 @@
 """Episodes recorded for a film: a policy's, and beside it those of another one, such as itself before training."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ from pliant.envs.env import PliantEnv
 from pliant.envs.recorded_episode import RecordedEpisode, RecordedImages, Shot
 from pliant.training.environments import Env, make_environment, policy_info
 from pliant.training.evaluation import WITHOUT_FILE, named_or_loaded, run_episode
+from pliant.training.registered import explained
 from pliant.training.statistics import Episode
 
 TRAINED = "policy.onnx"
 """The best policy of a run, in its folder."""
 UNTRAINED = "untrained.onnx"
 """The policy of a run before it has learned anything, in its folder."""
+_VERDICTS = {True: "success", False: "no success", None: ""}
 _LABELS = {"zero": "zero action", "random": "random actions"}
 
 
@@ -37,7 +40,7 @@ def record_episode(policy: Policy, env: Any, seed: int, label: str) -> tuple[Epi
     recorded = RecordedEpisode(inner) if isinstance(inner, PliantEnv) else RecordedImages(env)
     episode = run_episode(policy, env, seed, recorded.see)
     recorded.go_on(policy)
-    verdict = "the robot failed" if episode.failure else "success" if episode.success else "no success"
+    verdict = "the robot failed" if episode.failure else _VERDICTS[episode.success]
     return episode, Shot(label, recorded, verdict)
 
 
@@ -55,7 +58,8 @@ def record_beside(config: DictConfig, folder: Path, seed: int) -> list[Shot]:
     try:
         files = {"policy": folder / TRAINED, "untrained": folder / UNTRAINED}
         policies = {label: load_policy(file, policy_info(env)) for label, file in files.items()}
-        return [record_episode(policy, env, seed, label)[1] for label, policy in policies.items()]
+        with nullcontext() if config.get("env") is None else explained(str(config.env)):
+            return [record_episode(policy, env, seed, label)[1] for label, policy in policies.items()]
     finally:
         env.close()
 

@@ -9,7 +9,7 @@ import numpy as np
 from pliant.envs.recorded_episode import Image
 from pliant.errors import MissingExtraError
 from pliant.report import COLOURS, Ran, Report, figure
-from pliant.training.statistics import Episode, hardest, success_text
+from pliant.training.statistics import Episode, hardest, reward_text, short_text, success_text
 
 Conditions = Mapping[str, Sequence[Episode]]
 """Episodes by the condition they were run under."""
@@ -41,10 +41,11 @@ def write_training_report(
         ran: what is told in the head.
     """
     best = metrics["best"]
+    task = f": {metrics['task']}" if "task" in metrics else ""
     report = Report(
-        f"Training {metrics['robot']}: {metrics['task']} by {metrics['algorithm']}",
+        f"Training {metrics['robot']}{task} by {metrics['algorithm']}",
         f"{metrics['reason'].capitalize()} after {metrics['steps']:,} steps in {metrics['seconds']:.0f} s. Best: "
-        f"{best['success_rate']:.0%} success at step {best['steps']:,}.",
+        f"{short_text(best)} at step {best['steps']:,}.",
         ran,
     )
     try:
@@ -99,26 +100,25 @@ def flat(settings: Any, prefix: str = "") -> Sequence[tuple[str, object]]:
 
 
 def _learning_curve(report: Report, evaluations: Sequence[dict[str, Any]]) -> None:
-    steps = np.array([e["steps"] for e in evaluations])
-    with figure(rows=2, height=5.0, sharex=True) as (drawing, axes):
-        above, below = axes.flat
-        rate, low, high = (
-            np.array([e[name] for e in evaluations])
-            for name in ("success_rate", "success_rate_low", "success_rate_high")
-        )
-        above.fill_between(steps, low, high, color=COLOURS[0], alpha=0.2, linewidth=0)
-        above.plot(steps, rate, "o-", markersize=3, color=COLOURS[0])
-        above.set(ylabel="success rate", ylim=(-0.02, 1.02))
+    steps, told = np.array([e["steps"] for e in evaluations]), evaluations[0]["success_rate"] is not None
+    with figure(rows=2 if told else 1, height=5.0 if told else 3.2, sharex=True) as (drawing, axes):
+        below = axes.flat[-1]
+        if told:
+            above = axes.flat[0]
+            rate, low, high = (
+                np.array([e[name] for e in evaluations])
+                for name in ("success_rate", "success_rate_low", "success_rate_high")
+            )
+            above.fill_between(steps, low, high, color=COLOURS[0], alpha=0.2, linewidth=0)
+            above.plot(steps, rate, "o-", markersize=3, color=COLOURS[0])
+            above.set(ylabel="success rate", ylim=(-0.02, 1.02))
         mean = np.array([e["reward_mean"] for e in evaluations])
         deviation = np.array([e["reward_deviation"] for e in evaluations])
         below.fill_between(steps, mean - deviation, mean + deviation, color=COLOURS[1], alpha=0.2, linewidth=0)
         below.plot(steps, mean, "o-", markersize=3, color=COLOURS[1])
         below.set(xlabel="environment steps", ylabel="reward of an episode")
-        report.figure(
-            drawing,
-            "Above: success rate with its 95 % confidence interval. Below: mean reward of an episode, ± one "
-            "standard deviation.",
-        )
+        rates = "Above: success rate with its 95 % confidence interval. Below: mean" if told else "Mean"
+        report.figure(drawing, f"{rates} reward of an episode, ± one standard deviation.")
 
 
 def write_evaluation_report(
@@ -131,7 +131,7 @@ def write_evaluation_report(
     """Write `report.html`; returns its path, or None (and says so) where the extra `report` is missing."""
     report = Report(
         f"Evaluation of {policy}",
-        "; ".join(f"{name}: {success_text(found[name])}" for name in conditions),
+        "; ".join(f"{name}: {success_text(found[name])}, {reward_text(found[name])}" for name in conditions),
         ran,
     )
     try:

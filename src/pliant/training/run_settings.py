@@ -5,7 +5,7 @@ come back as nodes of their own (`pliant.conf.nodes`), which the command line th
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,10 @@ _GROUPS = (*_NODES, "algo")
 """Settings of a training that are chosen by the name of a file."""
 ENVIRONMENT = ("robot", "task", "env", "env_options", "period")
 """Settings that make an environment."""
+_REGISTERED = ("env", "env_options")
+"""Those of them that make one of a registered id, which brings robot, task and period of its own."""
+_ROBOTS = ("robot", "task", "randomisation", "period", "recipe", "robots")
+"""Settings that are about a robot of ours, and have no place beside a registered id."""
 _KINDS: Mapping[str, Any] = {
     "robot": Mapping,
     "task": Mapping,
@@ -80,6 +84,33 @@ def settings(arguments: Sequence[str]) -> list[str]:
             words[k] = f"controller={_name(path)}"
             words = add_node(words, "controller", _name(path), {"_target_": path.replace(":", ".")}, path)
     return words
+
+
+def registered_environment(*groups: str, **instead: int) -> Callable[[Sequence[str]], list[str]]:
+    """Return a change of a verb's command line: with `env=ID` it is without robot and task.
+
+    Args:
+        groups: of the verb, which are left out.
+        instead: settings that are then others than usual.
+
+    The change raises `ConfigurationError` where something about a robot is set beside the id.
+    """
+
+    def change(arguments: Sequence[str]) -> list[str]:
+        env = value_of(arguments, "env")
+        if env is None:
+            return list(arguments)
+        for word in arguments:
+            key, _, value = word.partition("=")
+            if _key(key).partition(".")[0] in _ROBOTS and not word.startswith("~") and value not in ("0", "null"):
+                raise ConfigurationError(
+                    f"{word}: env={env} brings robot, task and period of its own; {', '.join(_ROBOTS)} are for "
+                    "robots of Pliant. What the environment takes is set by +env_options.NAME=VALUE."
+                )
+        kept = [word for word in arguments if _key(word) not in (*groups, *_ROBOTS)]
+        return [*(f"~{group}" for group in groups), *(f"{k}={v}" for k, v in instead.items()), *kept]
+
+    return change
 
 
 def _name(path: str) -> str:
@@ -136,7 +167,9 @@ def of_run(folder: Path) -> tuple[dict[str, Any], list[str]]:
     if not isinstance(overrides, list):
         raise FileFormatError(f"{file} does not hold a list of overrides.")
     nodes = nodes_of_run(folder)
+    left_out = [f"~{node}" for node in _NODES]
     others = [str(o) for o in overrides if not any(_covers(node, _key(str(o))) for node in nodes)]
+    others = [word for word in others if word not in left_out]
     for override in others:
         _check_override(override, file)
     return nodes, others
@@ -165,6 +198,8 @@ def nodes_of_run(folder: Path) -> dict[str, Any]:
     composed = _loaded(file)
     if not isinstance(composed, dict):
         raise FileFormatError(f"{file} does not hold a run's settings.")
+    if composed.get("env") is not None:
+        return {}
     return {name: composed[name] for name in _NODES if isinstance(composed.get(name), dict)}
 
 
@@ -257,6 +292,14 @@ def _environment(policy: str, names: Sequence[str], arguments: Sequence[str]) ->
         raise FileFormatError(
             f"policy {policy}: the environment it names is a {type(environment).__name__}, not settings by name."
         )
+    env = environment.get("env")
+    if env is not None:
+        if "env" not in names:
+            raise ConfigurationError(
+                f"the policy {policy} was learned in env={env}, which is no robot of Pliant: there is nothing to "
+                "deploy it on. pliant play and pliant evaluate run it."
+            )
+        names = _REGISTERED
     found = {name: environment[name] for name in names if environment.get(name) is not None}
     if "period" in names and environment and not {"period", "env"} & found.keys():
         found["period"] = period_of(policy)  # it was learned with the robot's own
@@ -265,8 +308,7 @@ def _environment(policy: str, names: Sequence[str], arguments: Sequence[str]) ->
             raise FileFormatError(
                 f"policy {policy}: {name} of its environment is {value!r}; {_WANTED[_KINDS[name]]} needed."
             )
-    env = found.get("env", "")
-    if ":" in env and value_of(arguments, "env") != env:
+    if env is not None and ":" in env and value_of(arguments, "env") != env:
         check_module(env, f"policy {policy}")
     return found
 
@@ -284,7 +326,8 @@ def environment_settings(config: Any) -> dict[str, Any]:
         values: Any = OmegaConf.to_container(config, resolve=False)
     except OmegaConfBaseException as error:
         raise ConfigurationError(f"the settings are incomplete: {' '.join(str(error).split())}") from error
-    given = [name for name in ENVIRONMENT if resolved.get(name) not in (None, {})]
+    names = _REGISTERED if resolved.get("env") is not None else ENVIRONMENT
+    given = [name for name in names if resolved.get(name) not in (None, {})]
     return {name: values[name] if isinstance(values[name], dict) else resolved[name] for name in given}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.errors import check_bounds
 
@@ -17,8 +18,8 @@ class Episode(NamedTuple):
     """Sum of its rewards."""
     length: int
     """Periods."""
-    success: bool
-    """Whether the task was done at its end."""
+    success: bool | None
+    """Whether the task was done at its end; None where the environment does not tell."""
     failure: str
     """Why the robot failed; empty if it did not."""
 
@@ -26,24 +27,44 @@ class Episode(NamedTuple):
 def summary(episodes: Sequence[Episode]) -> dict[str, Any]:
     """Return what can be said of a policy from some of its episodes.
 
-    Mean and standard deviation of the reward, its extremes, the mean length, and the success rate with its 95 %
-    confidence interval.
+    Mean and standard deviation of the reward, its extremes, the mean length, and the success rate; of mean and
+    rate the 95 % confidence interval. What is not known is None: the interval of a single reward, the rate where
+    the environment does not tell of success.
     """
     rewards = np.array([episode.reward for episode in episodes])
-    successes = sum(episode.success for episode in episodes)
-    low, high = wilson_interval(successes, len(episodes))
+    told = [episode.success for episode in episodes if episode.success is not None]
+    rate, low, high = None, None, None
+    if len(told) == len(episodes):
+        rate = sum(told) / len(episodes)
+        low, high = wilson_interval(sum(told), len(episodes))
+    reward_low, reward_high = mean_interval(rewards) if len(rewards) > 1 else (None, None)
     return {
         "episodes": len(episodes),
         "reward_mean": float(rewards.mean()),
+        "reward_mean_low": reward_low,
+        "reward_mean_high": reward_high,
         "reward_deviation": float(rewards.std(ddof=1)) if len(rewards) > 1 else 0.0,
         "reward_lowest": float(rewards.min()),
         "reward_highest": float(rewards.max()),
         "length_mean": float(np.mean([episode.length for episode in episodes])),
-        "success_rate": successes / len(episodes),
+        "success_rate": rate,
         "success_rate_low": low,
         "success_rate_high": high,
         "failures": sum(bool(episode.failure) for episode in episodes),
     }
+
+
+def mean_interval(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the 95 % confidence interval of a mean, from n ≥ 2 independent values: x̄ ± t·s/√n.
+
+    Right where the values are normally distributed, and nearly so where n is large.
+
+    Source: Student 1908, Biometrika 6(1), 1–25.
+    """
+    from scipy.stats import t
+
+    half = float(t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    return float(values.mean()) - half, float(values.mean()) + half
 
 
 def wilson_interval(successes: int, n: int) -> tuple[float, float]:
@@ -66,10 +87,25 @@ def wilson_interval(successes: int, n: int) -> tuple[float, float]:
 
 def hardest(episodes: Iterable[Episode], count: int = 5) -> list[Episode]:
     """Return the episodes with the lowest rewards, failed ones first, to be looked at."""
-    return sorted(episodes, key=lambda episode: (episode.success, episode.reward))[:count]
+    return sorted(episodes, key=lambda episode: (bool(episode.success), episode.reward))[:count]
 
 
 def success_text(found: Mapping[str, Any]) -> str:
     """Say a success rate with its confidence interval."""
+    if found["success_rate"] is None:
+        return "the environment does not tell of success"
     low, high = found["success_rate_low"], found["success_rate_high"]
     return f"{found['success_rate']:.1%} success (95 % confidence: {low:.1%} to {high:.1%})"
+
+
+def short_text(found: Mapping[str, Any]) -> str:
+    """Say in a few words how good a policy is: its success rate, or its reward where there is none."""
+    rate = found["success_rate"]
+    return f"a reward of {found['reward_mean']:.2f}" if rate is None else f"{rate:.0%} success"
+
+
+def reward_text(found: Mapping[str, Any]) -> str:
+    """Say a mean reward with its confidence interval, if it has one."""
+    low, high = found["reward_mean_low"], found["reward_mean_high"]
+    within = "" if low is None else f" (95 % confidence: {low:.2f} to {high:.2f})"
+    return f"reward {found['reward_mean']:.2f}{within}"
