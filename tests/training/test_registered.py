@@ -237,12 +237,12 @@ def test_an_environment_of_ones_own_is_learned_judged_played_and_exported(verb, 
     rewards = [episode["reward"] for episode in judged["each"]["as built"]]
     assert judged["reward_mean_low"] < np.mean(rewards) < judged["reward_mean_high"]
 
-    status, out, err = verb("play", "run", "episodes=2", "video=film.webp")
+    status, out, err = verb("play", "run", "episodes=2", "film=film.webp")
     assert status == 0, err
     assert (tmp_path / "film.webp").stat().st_size > 0
     assert f"{rewards[0]:.2f}" in out
     sys.modules["ownlines"].Line.metadata["render_modes"].clear()
-    status, _, err = verb("play", "run", "video=none.webp")
+    status, _, err = verb("play", "run", "film=none.webp")
     assert status == 2
     assert "draws no pictures" in err
 

@@ -68,17 +68,23 @@ def write_training_report(
     report.table(("quantity", "value"), [("step", f"{best['steps']:,}"), *_numbers(best)])
     report.heading("Settings")
     report.text("In SI units and rad; pliant train --help and the files of conf/ say what each is.")
-    report.table(("setting", "value"), list(flat(settings)), folded="all settings")
+    rows = [(name, _written(value)) for name, value in flat(settings)]
+    report.table(("setting", "value"), rows, folded="all settings")
     return report.save(folder / "report.html")
 
 
 def _numbers(found: Mapping[str, Any]) -> list[tuple[str, object]]:
     """What a table says of some episodes."""
-    low, high = found["success_rate_low"], found["success_rate_high"]
+    rate, rows = found["success_rate"], []
+    if rate is not None:
+        low, high = found["success_rate_low"], found["success_rate_high"]
+        rows = [("success rate", f"{rate:.1%}"), ("its 95 % confidence interval", f"{low:.1%} to {high:.1%}")]
+    if found["reward_mean_low"] is not None:
+        within = f"{found['reward_mean_low']:.4g} to {found['reward_mean_high']:.4g}"
+        rows.append(("95 % confidence interval of the mean reward", within))
     return [
         ("episodes", found["episodes"]),
-        ("success rate", f"{found['success_rate']:.1%}"),
-        ("its 95 % confidence interval", f"{low:.1%} to {high:.1%}"),
+        *rows,
         ("reward of an episode, mean", found["reward_mean"]),
         ("standard deviation", found["reward_deviation"]),
         ("lowest", found["reward_lowest"]),
@@ -97,6 +103,13 @@ def flat(settings: Any, prefix: str = "") -> Sequence[tuple[str, object]]:
         for name, value in settings.items()
         for pair in flat(value, f"{prefix}.{name}" if prefix else str(name))
     ]
+
+
+def _written(value: object) -> object:
+    """A setting as its file has it: yes and no are no verdicts here."""
+    return (
+        {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else value
+    )
 
 
 def _learning_curve(report: Report, evaluations: Sequence[dict[str, Any]]) -> None:
