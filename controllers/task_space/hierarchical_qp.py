@@ -25,8 +25,7 @@ class HierarchicalQP(LevelledSolver):
         force_regularisation: of λ, likewise.
         mass_weighted: whether |u̇|² is u̇ᵀ·M·u̇.
         standing: speed up to which a level that can get no further is wholly calmed, m/s; from three times of it
-            on it is left alone. 0: always, for robots whose reach is slow because limits bind: see
-            docs/task-space.md.
+            on it is left alone. 0: always.
 
     Raises:
         MissingExtraError: daqp is not installed.

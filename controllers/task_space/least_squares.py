@@ -160,12 +160,17 @@ class LevelledSolver:
 
     def _tasks(self, problem: Problem, drive: Array, free: Free, low: Array, high: Array) -> Array:
         """Return x of the tasks, level by level."""
+        stands = 0.0
         for k, level in enumerate(self._levels):
             bounded, last = self._bounded[k], k == len(self._levels) - 1
+            wanted, rest = problem.wanted[level], last and problem.rest
+            if rest and stands > 0.0:
+                aim = compiled(standstill.resting)(problem.braking)
+                wanted = wanted + stands * (problem.jacobian[level] @ aim - wanted)
             rows = (
                 problem.jacobian[level],
                 problem.force_map[level],
-                problem.wanted[level],
+                wanted,
                 problem.weight[level],
                 self._scale[level],
             )
@@ -176,9 +181,10 @@ class LevelledSolver:
                 if k == 0:
                     raise
                 continue  # what the higher levels have reached is a solution
-            if self._standing > 0.0 and now.among is not None and not (last and problem.rest):
-                added = self._calming(problem, level, now, free.basis)
-                if len(added[0]):
+            if self._standing > 0.0 and now.among is not None and not rest:
+                share, added = self._calming(problem, level, now)
+                if share > 0.0:
+                    stands = max(stands, share)
                     try:
                         now = self._level(self._calmed[k], _both(rows, added), instant)
                         bounded = self._calmed[k]
@@ -193,26 +199,20 @@ class LevelledSolver:
         uneven = _UNEVEN if len(self._levels) == 1 else _UNEVEN_LEVELS
         return solve_level(bounded, rows, self._damping, uneven, _PULLS, *instant)
 
-    def _calming(self, problem: Problem, level: slice, now: Level, basis: Array) -> _Rows:
-        """Return the rows that calm a level; none where it is left alone."""
-        aim = problem.braking
-        if problem.rest:
-            rows, wanted = problem.jacobian[self._levels[-1]], problem.wanted[self._levels[-1]]
-            aim = aim + rows.T @ (wanted - rows @ aim)
-        added, goals = compiled(standstill.calm)(
+    def _calming(self, problem: Problem, level: slice, now: Level) -> tuple[float, _Rows]:
+        """Return how far a level stands, and the rows that calm it."""
+        share, added, goals = compiled(standstill.calm)(
             problem.jacobian[level],
             problem.force_map[level],
             problem.wanted[level],
             problem.weight[level] * self._scale[level],
             problem.scale[level],
-            aim,
             problem.braking,
-            basis,
             now.found,
             self._standing,
         )
-        count = len(goals)
-        return added, np.zeros((count, problem.force_map.shape[1])), goals, np.ones(count), np.ones(count)
+        ones = np.ones(len(goals))
+        return share, (added, np.zeros((len(goals), self._sizes[2])), goals, ones, ones)
 
     def _write(self, problem: Problem, found: Array, drive: Array) -> None:
         """Write x into the solution."""

@@ -84,7 +84,7 @@ calm_compiled = compiled(calm)
 for _ in range(2):
     one = np.ones(1)
     two = np.zeros(2)
-    calm_compiled(np.ones((1, 2)), np.zeros((1, 0)), one, one, one, two, two, np.eye(2), two, 0.1)
+    calm_compiled(np.ones((1, 2)), np.zeros((1, 0)), one, one, one, two, two, 0.1)
 print("done")
 """
 

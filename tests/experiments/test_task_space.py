@@ -175,16 +175,16 @@ def test_wrong_settings_are_refused_by_name(settings, error, text):
 
 @pytest.mark.slow
 def test_strict_levels_rest_where_a_trunk_at_its_ends_keeps_the_hand_from_its_target():
-    """With the pelvis 15 mm higher than it stands the hand does not come down to the lower target."""
+    """With the pelvis 20 mm higher than it stands the hand does not come down to the lower target."""
     pytest.importorskip("daqp")
-    found = replace(TaskSpaceAtlas(), height=0.9)
+    found = replace(TaskSpaceAtlas(), height=0.905)
     movement = found.movement("low_hierarchical")
     run = movement.record()
-    assert 0.004 < run.error(found.low)[-1] < 0.006, "m"
+    assert 0.007 < run.error(found.low)[-1] < 0.009, "m"
     assert peak_to_peak(run, 1.0) < 1e-5, "m"
     assert np.abs(run.after(3.0).speeds).max() < 1e-2, "rad/s"
     told = [event.text for event in movement.controller.events if event.text.startswith("hand rests")]
-    assert told == ["hand rests 0.00514 from its target: upper end of back_bky, upper end of back_bkx"]
+    assert told == ["hand rests 0.00783 from its target: upper end of back_bky, upper end of back_bkx"]
 
 
 def test_strict_levels_rest_before_a_target_out_of_reach():

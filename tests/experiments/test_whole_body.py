@@ -8,7 +8,7 @@ from pliant.conf.build import build
 from pliant.controllers.task_space import Status
 from pliant.errors import OutOfBoundsError, ShapeError, UnknownNameError
 from pliant.experiments.whole_body import WholeBody
-from pliant.experiments.whole_body_acts import Step
+from pliant.experiments.whole_body_acts import Step, reach
 from pliant.experiments.whole_body_runs import Humanoid, force_on
 
 pytest.importorskip("daqp")
@@ -115,6 +115,20 @@ def test_entries_of_the_controller_are_checked():
         Humanoid(controller={"forces": {"a": {**push, "ratee": 1}}}).movement(1.0)
     with pytest.raises(UnknownNameError, match="wrist"):
         Humanoid(controller={"forces": {"a": {**push, "measure": "wrist"}}}).movement(1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [(1.2, -0.4, 0.2), (0.4, -0.6, 0.4)], ids=["far", "crossing"])
+def test_strict_levels_rest_before_a_target_out_of_reach(target):
+    solver = "pliant.controllers.task_space.hierarchical_qp.HierarchicalQP"
+    strict = {"_target_": solver, "_partial_": True, "force_regularisation": 1e-8}
+    movement = Humanoid(controller={"solver": strict}).movement(5.0, reach(target))
+    run = movement.record()
+    assert movement.fell == ""
+    late = run.time > 4.5
+    speeds = np.diff(run.qpos[late, 7:], axis=0) / np.diff(run.time[late])[:, None]
+    assert np.abs(speeds).max() < 1e-2, "rad/s"
+    assert [event for event in movement.control.events if event.text.startswith("right_hand rests")]
 
 
 @pytest.mark.slow

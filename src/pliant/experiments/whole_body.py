@@ -288,7 +288,6 @@ _STRICT: Mapping[str, Any] = {
     "_target_": "pliant.controllers.task_space.hierarchical_qp.HierarchicalQP",
     "_partial_": True,
     "force_regularisation": 1e-8,
-    "standing": 0.0,  # it would end the reach behind the body 28 mm too early
 }
 _STEPPING: Mapping[str, Any] = {
     "tasks": {"left_foot": {"task": "pose", "frame": "left_sole", "stiffness": 100.0, "damping": 20.0, "level": 2}}
