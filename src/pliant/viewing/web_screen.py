@@ -146,7 +146,7 @@ def _show(slider: Slider) -> None:
 def _show_legend() -> None:
     """Say what the gauges mean."""
     right = imgui.GetIO().DisplaySize.x - _LEGEND
-    imgui.SetNextWindowPos(imgui.Vec2(right, _LEGEND), imgui.Cond.FirstUseEver, imgui.Vec2(1.0, 0.0))
+    imgui.SetNextWindowPos(imgui.Vec2(right, _LEGEND), imgui.Cond.Always, imgui.Vec2(1.0, 0.0))
     if imgui.Begin("Legend", None, imgui.WindowFlags.AlwaysAutoResize):
         for k, entry in enumerate(LEGEND):
             if entry.colour is not None:
