@@ -1,3 +1,10 @@
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
 import numpy as np
 import pytest
 
@@ -73,6 +80,11 @@ def test_a_feedforward_plays_as_a_policy(verb, tmp_path, monkeypatch):
         (["zero", "film=film.gif"], "unknown film format '.gif'"),
         (["zero", "episodes=0"], "episodes"),
         (["zero", "window=true"], "needs a display"),
+        (["zero", "viewer=offscreen"], "Valid: native, web"),
+        (["zero", "viewer=native"], "viewer=web"),
+        (["zero", "viewer=web", "video=film.webp"], "writes no film"),
+        (["zero", "viewer=web", "port=70000"], "port = 70000 is outside"),
+        (["zero", "viewer=web", "speed=0"], "speed = 0 is outside"),
     ],
 )
 @pytest.mark.usefixtures("no_display")
@@ -120,3 +132,40 @@ def test_without_the_package_that_writes_films_the_extra_is_named(verb, monkeypa
     status, _, err = verb("play", "zero", "film=film.mp4")
     assert status == 2
     assert 'pip install "pliant[video]"' in err
+
+
+@pytest.mark.slow
+def test_a_policy_is_watched_on_a_page_until_that_is_ended(tmp_path):
+    """It moves there, and each of its episodes is told, as without a page."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    words = ["play", "random", "robot=rig1", "task.duration=0.3", "viewer=web", f"port={port}"]
+    log = tmp_path / "log"
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pliant.scripts.main", *words],
+            cwd=tmp_path,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        wait_for(lambda: log.read_text().count("\n   200000") >= 3 or process.poll() is not None)
+        assert process.poll() is None, log.read_text()
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
+            assert b"<html" in answer.read()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(120.0) == 0, log.read_text()
+    finally:
+        process.kill()
+        process.wait()
+    told = [line.split()[:3] for line in log.read_text().splitlines() if line.startswith("   200000")]
+    assert [line[0] for line in told[:3]] == ["2000000", "2000001", "2000002"]
+    assert {line[2] for line in told} == {"15"}
+
+
+def wait_for(check):
+    end = time.monotonic() + 300.0
+    while not check():
+        assert time.monotonic() < end
+        time.sleep(0.2)

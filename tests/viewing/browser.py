@@ -19,7 +19,6 @@ _FLAGS = (
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
     "--hide-scrollbars",
-    "--window-size=640,480",
     "--remote-debugging-port=0",
 )
 
@@ -34,13 +33,13 @@ class DevToolsError(Exception):
 
 
 class Browser:
-    """One page of a browser of its own. A context manager."""
+    """One page of a browser of its own, of a size in pixels. A context manager."""
 
-    def __init__(self, profile, url):
+    def __init__(self, profile, url, size=(640, 480)):
         from websockets.sync.client import connect
 
         self.process = subprocess.Popen(
-            [binary(), *_FLAGS, f"--user-data-dir={profile}", "about:blank"],
+            [binary(), *_FLAGS, f"--window-size={size[0]},{size[1]}", f"--user-data-dir={profile}", "about:blank"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -84,8 +83,39 @@ class Browser:
     def press(self, code, key, number):
         """Press and release a key, named as in JavaScript; `number` is the one Windows gives it."""
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code, windowsVirtualKeyCode=number)
+            self.key(kind, code, key, number)
             time.sleep(0.3)
+
+    def key(self, kind, code, key, number, **parameters):
+        """Press (keyDown) or release (keyUp) a key, as `press`."""
+        self.call(
+            "Input.dispatchKeyEvent", type=kind, key=key, code=code, windowsVirtualKeyCode=number, **parameters
+        )
+
+    def mouse(self, kind, place, button="none", wait=0.2, **parameters):
+        """Tell the page that the mouse is at a place in pixels: mouseMoved, mousePressed or mouseReleased."""
+        x, y = place
+        held = {"none": 0, "left": 1, "right": 2}[button]
+        self.call(
+            "Input.dispatchMouseEvent",
+            type=kind,
+            x=x,
+            y=y,
+            button=button,
+            buttons=held,
+            clickCount=1,
+            **parameters,
+        )
+        time.sleep(wait)
+
+    def drag(self, begin, end, button="left", **parameters):
+        """Press at one place, go to another, and release there, slowly: the page looks now and then."""
+        self.mouse("mouseMoved", begin)
+        self.mouse("mousePressed", begin, button, **parameters)
+        for part in (0.25, 0.5, 0.75, 1.0):
+            place = [a + part * (b - a) for a, b in zip(begin, end, strict=True)]
+            self.mouse("mouseMoved", place, button, **parameters)
+        self.mouse("mouseReleased", end, button, **parameters)
 
     def __enter__(self):
         return self

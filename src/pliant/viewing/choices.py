@@ -19,8 +19,8 @@ class Choices:
         """
         self._motions, self._shown = dict(motions), list(motions).index(shown)
         self._asked: int | None = None
-        self.complaint = ""
-        """Why the last one that was asked for cannot be shown; empty if it can."""
+        self.notice = ""
+        """That one is being made, or why it cannot be shown; else empty."""
         self.slider = Slider(
             "show", 0.0, len(self._motions) - 1.0, lambda: self._shown, self._ask, choices=tuple(self._motions)
         )
@@ -35,10 +35,11 @@ class Choices:
         if asked is None or asked == self._shown:
             return None
         name = list(self._motions)[asked]
+        self.notice = f"{name} is being made"
         try:
             motion = self._motions[name]()
         except PliantError as error:
-            self.complaint = f"{name} cannot be shown: {error}"
+            self.notice = f"{name} cannot be shown: {error}"
             return None
-        self.complaint, self._shown = "", asked
+        self.notice, self._shown = "", asked
         return motion

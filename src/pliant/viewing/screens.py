@@ -106,9 +106,9 @@ class Controls:
         return "\n".join(names), "\n".join(values)
 
     @property
-    def complaint(self) -> str:
-        """Why what was asked to be shown cannot be; empty if it can."""
-        return "" if self.choices is None else self.choices.complaint
+    def notice(self) -> str:
+        """What there is to say of what was asked to be shown; empty if nothing."""
+        return "" if self.choices is None else self.choices.notice
 
 
 class Screen(Protocol):
@@ -199,10 +199,10 @@ class NativeScreen:
         return True
 
     def _texts(self) -> tuple[str, str]:
-        """Sliders, and what is complained of, in the letters that MuJoCo has: no `·`."""
+        """Sliders, and what there is to say, in the letters that MuJoCo has: no `·`."""
         names, values = self._controls.slider_lines()
-        complaint = self._controls.complaint
-        text = f"{names}\n{complaint}" if complaint else names
+        notice = self._controls.notice
+        text = f"{names}\n{notice}" if notice else names
         return text.replace("·", " "), values
 
     def _show_legend(self) -> None:

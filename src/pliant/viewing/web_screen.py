@@ -27,9 +27,9 @@ _FIRST, _COUNT = 8080, 20
 """Ports to choose from where none is asked for."""
 _SLIDERS, _SLIDER = (60.0, 20.0, 330.0, 260.0), 110.0
 """Place and size of the list of sliders, and width of one of them, pixels."""
-_LEGEND, _SWATCH = (400.0, 20.0), 30.0
-"""Place of the legend, and length of a coloured mark in it, pixels."""
-_TAKEN = (1.0, 0.78, 0.2, 1.0)
+_LEGEND, _SWATCH = 20.0, 30.0
+"""How far the legend is from the upper right corner, and length of a coloured mark in it, pixels."""
+_TAKEN = (0.88, 0.38, 0.0, 1.0)
 """Colour of what is held by hand."""
 
 
@@ -102,8 +102,8 @@ class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
                 imgui.TextUnformatted(f"{key}: {meaning}")
             if self._controls.paused:
                 imgui.TextUnformatted("paused")
-            if self._controls.complaint:
-                imgui.TextWrapped(self._controls.complaint)
+            if self._controls.notice:
+                imgui.TextWrapped(self._controls.notice)
         imgui.End()
         if self._controls.sliders and self._controls.listed:
             self._show_sliders()
@@ -145,7 +145,8 @@ def _show(slider: Slider) -> None:
 
 def _show_legend() -> None:
     """Say what the gauges mean."""
-    imgui.SetNextWindowPos(imgui.Vec2(*_LEGEND), imgui.Cond.FirstUseEver)
+    right = imgui.GetIO().DisplaySize.x - _LEGEND
+    imgui.SetNextWindowPos(imgui.Vec2(right, _LEGEND), imgui.Cond.Always, imgui.Vec2(1.0, 0.0))
     if imgui.Begin("Legend", None, imgui.WindowFlags.AlwaysAutoResize):
         for k, entry in enumerate(LEGEND):
             if entry.colour is not None:
