@@ -58,6 +58,7 @@ def test_a_job_that_fails_takes_neither_the_others_nor_the_summary_along(verb, t
     status, out, err = verb("train", "--multirun", *options, "steps=64", *varied)
     assert status == 1
     assert "pliant: job 1 failed" in err
+    assert re.search(r"^1 of 3 jobs done, about \d+ (s|min) left\n(.*\n)*2 of 3 jobs done", out, re.MULTILINE)
     assert "Error executing job" not in err
     assert "Traceback" not in err
     assert re.search(r"│ 1 +│ -1 +│ failed", out)
