@@ -115,7 +115,9 @@ def test_a_film_shows_the_policy_beside_itself_untrained(verb, trained, tmp_path
 
     assert (trained / "untrained.onnx").read_bytes() != (trained / "policy.onnx").read_bytes()
     for name, options, width in (("a", (), 128), ("b", ("beside=null",), 64), ("c", ("beside=random",), 128)):
-        status, _, err = verb("play", trained, "episodes=1", f"film={name}.webp", "width=64", "height=48", *options)
+        status, _, err = verb(
+            "play", trained, "episodes=1", f"film={name}.webp", "width=64", "height=48", *options
+        )
         if "cannot draw" in err:
             pytest.skip(err)
         assert status == 0, err
