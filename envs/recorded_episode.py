@@ -114,7 +114,8 @@ class RecordedEpisode:
         Raises:
             UnknownNameError: the task knows no such number.
         """
-        return self._numbers[:, [self._env.task.column(name) for name in names]]
+        columns: Array = self._numbers[:, [self._env.task.column(name) for name in names]]
+        return columns
 
     @cached_property
     def _numbers(self) -> Array:

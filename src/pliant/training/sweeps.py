@@ -132,7 +132,7 @@ class SweepSummary(Callback):
         """Choose the metrics to show beside what was varied."""
         self._columns = list(columns)
 
-    def on_job_end(self, config: DictConfig, **kwargs: Any) -> None:
+    def on_job_end(self, config: DictConfig, job_return: Any, **kwargs: Any) -> None:
         """Say how many jobs of a sweep are done, and how much longer the others take if they are alike."""
         if not str(config.hydra.mode).endswith("MULTIRUN"):
             return
