@@ -104,8 +104,10 @@ def show_jobs(
         else:
             left_out.append(name)
     table = Table(title=title)
+    tight = 1 + sum(3 + max(map(len, column)) for column in columns) > console.width
     for column in columns:
-        table.add_column(column[0], overflow="fold", min_width=min(_width(column) - 3, console.width // 2))
+        needed = min(_width(column) - 3, console.width // 2)
+        table.add_column(column[0], overflow="fold", min_width=needed, max_width=needed if tight else None)
     for job, *cells in zip(jobs, *(column[1:] for column in columns), strict=True):
         table.add_row(*cells, style="bold green" if job is best else None)
     console.print(table)
