@@ -228,7 +228,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
     @property
     def numbers(self) -> Array:
         """The numbers of the episode as they are now, (width,), to be read; `task.column` says which is where."""
-        return self._episodes.block[0]
+        numbers: Array = self._episodes.block[0]
+        return numbers
 
     @property
     def failed(self) -> bool:
@@ -247,7 +248,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         """
         self.robot.read()
         self._going = True
-        return self._observation.copy()
+        observed: Observation = self._observation.copy()
+        return observed
 
     def render(self) -> NDArray[np.uint8] | None:
         """Return an RGB image, (height, width, 3) uint8, or show the robot in a window (mode "human").

@@ -67,7 +67,7 @@ class RecordedEpisode:
         self.over = len(self) - 1
         self._forget()
 
-    def go_on(self, decide: Callable[[Any], NDArray[np.float32]], seconds: float = AFTER) -> None:
+    def go_on(self, decide: Callable[[Any], Any], seconds: float = AFTER) -> None:
         """Let the episode go on past its end; after a failure, of the task or of the robot, it stands still.
 
         Args:
@@ -114,7 +114,8 @@ class RecordedEpisode:
         Raises:
             UnknownNameError: the task knows no such number.
         """
-        return self._numbers[:, [self._env.task.column(name) for name in names]]
+        columns: Array = self._numbers[:, [self._env.task.column(name) for name in names]]
+        return columns
 
     @cached_property
     def _numbers(self) -> Array:
@@ -157,7 +158,7 @@ class RecordedEpisode:
 
     def posture(self, k: int, q: Array) -> Array:
         """Return the model's positions, (nq,), at an instant with the joints at other angles, (joints,), rad."""
-        qpos = self.show(k).qpos.copy()
+        qpos: Array = self.show(k).qpos.copy()
         qpos[self._robot.compiled.positions] = q
         return qpos
 

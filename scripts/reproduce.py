@@ -1,6 +1,5 @@
 """Run experiments of the literature, beside what was published."""
 
-import sys
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
@@ -98,10 +97,7 @@ def job(config: DictConfig) -> None:
 
 def main() -> None:
     """Run the verb on the command line's arguments."""
-    with command_line.explained_errors():
-        if not asks_help(sys.argv[1:]):
-            sys.argv[1:] = overrides(sys.argv[1:])
-    command_line.run(job, "reproduce")
+    command_line.run(job, "reproduce", lambda words: words if asks_help(words) else overrides(words))
 
 
 if __name__ == "__main__":

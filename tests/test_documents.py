@@ -59,9 +59,10 @@ def test_the_page_on_laws_runs_as_it_stands(tmp_path):
 
 
 def test_the_page_on_tasks_of_ones_own_runs_as_it_stands(tmp_path):
-    terms, use = blocks("docs/own-task.md", "python")
+    terms, markers, use = blocks("docs/own-task.md", "python")
     assert len(terms.splitlines()) < 30
     (tmp_path / "mytask.py").write_text(terms)
+    (tmp_path / "mymarkers.py").write_text(markers)
     assert 0.0 < float(run_python(use, tmp_path)) <= 0.1
     (config,) = blocks("docs/own-task.md", "yaml")
     (tmp_path / "calm.yaml").write_text(config)
@@ -70,10 +71,15 @@ def test_the_page_on_tasks_of_ones_own_runs_as_it_stands(tmp_path):
         "import pliant.envs, gymnasium\n"
         "task = build(OmegaConf.load('calm.yaml'), 'task', LEARNED)\n"
         "env = gymnasium.make('pliant/CompliantArm2-v0', task=task); env.reset(seed=0)\n"
-        "print(sorted(env.step(env.action_space.sample())[-1]), env.unwrapped.observations[-1].name)"
+        "from pliant.envs.recorded_episode import RecordedEpisode\n"
+        "episode = RecordedEpisode(env.unwrapped); episode.see()\n"
+        "print(sorted(env.step(env.action_space.sample())[-1]), env.unwrapped.observations[-1].name)\n"
+        "episode.see(); (arrow,) = episode.marks(1)\n"
+        "torque = episode.values('shoulder/torque')[1, 0]\n"
+        "assert abs(arrow.size[2] - 0.2 * abs(torque)) < 1e-9, (arrow, torque)"
     )
     expected = "['is_success', 'reward_slowness', 'reward_smoothness'] speed/largest\n"
-    assert run_python(build, tmp_path, PLIANT_TARGETS="mytask") == expected
+    assert run_python(build, tmp_path, PLIANT_TARGETS="mytask,mymarkers") == expected
     with pytest.raises(AssertionError, match=r"'mytask\.largest_speed' is of no trusted package"):
         run_python(build, tmp_path)
 

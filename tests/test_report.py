@@ -8,7 +8,7 @@ import pytest
 
 from pliant import __version__
 from pliant.errors import MissingExtraError, OutputError
-from pliant.report import Ran, Report, animation, figure, label, svg
+from pliant.report import Ran, Report, animation, figure, label, sentence, svg
 
 
 class Balanced(html.parser.HTMLParser):
@@ -106,3 +106,17 @@ def test_a_folded_table_is_opened_by_hand():
 )
 def test_a_number_is_named_with_its_unit(name, told):
     assert label(name) == told
+
+
+def test_only_a_column_of_numbers_is_set_as_numbers():
+    report = Report("x")
+    report.table(("name", "value", "mixed"), [("a", 1.5, 2), ("b", None, "two"), ("c", "–", True)])
+    page = report.render()
+    assert "<th>name</th><th class='number'>value</th><th>mixed</th>" in page
+    assert "<td>a</td><td class='number'>1.5</td><td>2</td>" in page
+    assert page.count("<td class='number'>–</td>") == 2
+
+
+def test_a_message_becomes_one_sentence():
+    assert sentence("arm2 was stopped: the Bus is lost.") == "Arm2 was stopped: the Bus is lost."
+    assert sentence("completed") == "Completed."

@@ -57,15 +57,14 @@ overflow-wrap:break-word}
 h1{font-size:1.6rem;margin-bottom:.2rem} h2{font-size:1.2rem;margin-top:2rem}
 table{border-collapse:collapse;margin:1rem 0;display:block;max-width:100%;overflow-x:auto}
 td,th{padding:.3rem .9rem;border-bottom:1px solid #ddd;text-align:left}
-th{font-weight:600} td.number{text-align:right;font-variant-numeric:tabular-nums}
+th{font-weight:600} td.number,th.number{text-align:right;font-variant-numeric:tabular-nums}
 .lead{color:#555;margin-top:0} figure{margin:1rem 0} figcaption{color:#555;font-size:.9rem}
 svg,img{max-width:100%;height:auto} summary{cursor:pointer;font-weight:600}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:1rem 0;padding:.6rem .9rem;
 background:#f4f5f6;font-size:.9rem} dt{color:#555} dd{margin:0;overflow-wrap:anywhere} code{font-size:.85rem}
 .good{color:#3a7d44;font-weight:600} .bad{color:#d1495b;font-weight:600}
 @media(max-width:600px){body{font-size:15px;margin:1rem auto} td,th{padding:.25rem .5rem}
-figure{overflow-x:auto} figure svg{max-width:none;width:640px} dl{grid-template-columns:1fr;gap:0}
-dd{margin-bottom:.3rem}}
+figure{overflow-x:auto} figure svg{max-width:none;width:640px}}
 """
 
 
@@ -177,9 +176,12 @@ class Report:
             rows: likewise.
             folded: what is shown of it until it is opened; empty: all of it.
         """
-        cells = "".join(f"<th>{html.escape(name)}</th>" for name in header)
+        body = [list(row) for row in rows]
+        numeric = [all(_is_number(row[k]) for row in body) for k in range(len(header))]
+        kinds = ["<th class='number'>" if number else "<th>" for number in numeric]
+        cells = "".join(f"{kind}{html.escape(name)}</th>" for kind, name in zip(kinds, header, strict=True))
         lines = [f"<tr>{cells}</tr>"]
-        lines += ["<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows]
+        lines += ["<tr>" + "".join(map(_cell, row, numeric)) + "</tr>" for row in body]
         table = f"<table>{''.join(lines)}</table>"
         summary = html.escape(folded)
         self._parts.append(f"<details><summary>{summary}</summary>{table}</details>" if folded else table)
@@ -220,16 +222,20 @@ def _head(ran: Ran) -> str:
     return f"<dl><dt>command</dt><dd><code>{html.escape(ran.command)}</code></dd>{rows}</dl>"
 
 
-def _cell(value: object) -> str:
+def sentence(text: str) -> str:
+    """Return a text with a capital at its beginning and one full stop at its end."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _is_number(value: object) -> bool:
+    return value is None or value == "–" or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _cell(value: object, numeric: bool) -> str:
     if isinstance(value, bool):
         return f"<td class='{'good' if value else 'bad'}'>{'yes' if value else 'no'}</td>"
-    if isinstance(value, int | float):
-        return (
-            f"<td class='number'>{value:.4g}</td>"
-            if isinstance(value, float)
-            else f"<td class='number'>{value}</td>"
-        )
-    return f"<td>{html.escape(str(value))}</td>"
+    text = "–" if value is None else f"{value:.4g}" if isinstance(value, float) else html.escape(str(value))
+    return f"<td class='number'>{text}</td>" if numeric else f"<td>{text}</td>"
 
 
 def _figure(content: str, caption: str) -> str:

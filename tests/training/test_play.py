@@ -120,6 +120,26 @@ def test_a_film_shows_what_was_played(verb, tmp_path):
     assert "film: film.webp" in out
 
 
+@pytest.mark.slow
+def test_a_film_shows_the_policy_beside_itself_untrained(verb, trained, tmp_path):
+    pytest.importorskip("PIL")
+    from PIL import Image
+
+    assert (trained / "untrained.onnx").read_bytes() != (trained / "policy.onnx").read_bytes()
+    for name, options, width in (("a", (), 128), ("b", ("beside=null",), 64), ("c", ("beside=random",), 128)):
+        status, _, err = verb(
+            "play", trained, "episodes=1", f"film={name}.webp", "width=64", "height=48", *options
+        )
+        if "cannot draw" in err:
+            pytest.skip(err)
+        assert status == 0, err
+        assert Image.open(tmp_path / f"{name}.webp").size == (width, 48)
+
+
+def test_an_earlier_spelling_is_told(verb):
+    assert "video=a.webp is written film=a.webp now" in verb("play", "zero", "video=a.webp")[2]
+
+
 def _play_config():
     from hydra import compose, initialize_config_module
 

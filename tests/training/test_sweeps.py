@@ -58,6 +58,7 @@ def test_a_job_that_fails_takes_neither_the_others_nor_the_summary_along(verb, t
     status, out, err = verb("train", "--multirun", *options, "steps=64", *varied)
     assert status == 1
     assert "pliant: job 1 failed" in err
+    assert re.search(r"^1 of 3 jobs done, about \d+ (s|min) left\n(.*\n)*2 of 3 jobs done", out, re.MULTILINE)
     assert "Error executing job" not in err
     assert "Traceback" not in err
     assert re.search(r"│ 1 +│ -1 +│ failed", out)
@@ -260,3 +261,18 @@ def test_a_sweep_of_iterative_learning_is_summed_up_too(verb, tmp_path):
     for words in ("iteration", "max error (rad)", "job 0: ilc.gain=0.3 robot.preset=0.2"):
         assert words in page
     assert page.count("<svg") == 2
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_a_table_fits_the_terminal(width):
+    numbers = {
+        "max_error_rad": 0.07913, "converged": True, "iterations": 13, "best_iteration": 13,
+        "rms_error_rad": 0.04749, "wall_seconds": 12.25,
+    }  # fmt: skip
+    jobs = [Job(str(k), {"ilc.gain": f"0.{k}", "robot.preset": "0.2"}, numbers) for k in range(3)]
+    out = Console(file=io.StringIO(), width=width)
+    show_jobs(out, "Sweep", jobs, list(numbers))
+    lines = [line for line in out.file.getvalue().splitlines() if line[:1] in "┏┃┡│└"]
+    assert max(map(len, lines)) <= width
+    assert all(line[-1] in "┓┃┩│┘" for line in lines)
+    assert "max_" not in out.file.getvalue()

@@ -12,7 +12,7 @@ from pliant.deployment.tool_trace import ToolTrace, add_tool
 from pliant.deployment.trials import Run
 from pliant.errors import MissingExtraError
 from pliant.hardware.robot import Array, RobotInfo
-from pliant.report import COLOURS, Ran, Report, figure, label
+from pliant.report import COLOURS, Ran, Report, figure, label, sentence
 
 _LEAST = 0.1
 """Half the height of the axis of lateness at least, ms: what is less is none."""
@@ -43,9 +43,7 @@ def write_feedforward_report(
         ran: what is told in the head.
     """
     reason = str(numbers["reason"])
-    report = Report(
-        f"{feedforward.robot} deployed on {info.name}", f"{reason.capitalize()}; runs: {len(runs)}.", ran
-    )
+    report = Report(f"{feedforward.robot} deployed on {info.name}", sentence(f"{reason}; runs: {len(runs)}"), ran)
     try:
         report.heading("Motion")
         _motion_figure(report, feedforward, runs)
@@ -83,7 +81,7 @@ def write_controller_report(
         numbers: the metrics.
         ran: what is told in the head.
     """
-    report = Report(f"{numbers['controller']} on {info.name}", f"{str(numbers['reason']).capitalize()}.", ran)
+    report = Report(f"{numbers['controller']} on {info.name}", sentence(str(numbers["reason"])), ran)
     try:
         add_tool(report, measured[1], predicted[1])
         report.heading("Motion")
@@ -116,7 +114,7 @@ def write_policy_report(
         numbers: the metrics.
         ran: what is told in the head.
     """
-    lead = f"{str(numbers['reason']).capitalize()}; episodes: {len(traces)} of {len(predicted)}."
+    lead = sentence(f"{numbers['reason']}; episodes: {len(traces)} of {len(predicted)}")
     report = Report(f"{numbers['policy']} deployed on {info.name}", lead, ran)
     try:
         report.heading("Motion")
@@ -254,10 +252,9 @@ def _commands_and_timing(report: Report, info: RobotInfo, time: Array, asked: Ar
     nominal = info.period * np.arange(len(time))
     with figure(rows=2, height=5.0, sharex=True) as (drawing, axes):
         commands, beats = axes.flat
-        columns = zip(info.command_names, asked.T, sent.T, strict=True)
-        for column, (name, wanted, given) in enumerate(columns):
+        for column, (channel, wanted, given) in enumerate(zip(info.command, asked.T, sent.T, strict=True)):
             colour = COLOURS[column % len(COLOURS)]
-            commands.plot(nominal, given, color=colour, label=name)
+            commands.plot(nominal, given, color=colour, label=f"{channel.name} ({channel.unit})")
             commands.plot(nominal, wanted, color=colour, linestyle=":", linewidth=1)
         commands.set(ylabel="command")
         commands.legend(ncols=4, loc="lower left", bbox_to_anchor=(0.0, 1.0))

@@ -164,7 +164,9 @@ def _hardest(report: Report, trace: GaitTrace, measures: GaitMeasures, shown: sl
         below.set(xlabel="time (s)", ylabel="angle (rad)", xlim=(time[0], time[-1]))
         for ax in (above, below):
             ax.legend(ncols=2)
-        report.figure(drawing, f"{measures.hardest_joint.replace('_', ' ')}, which takes the largest torque.")
+        report.figure(
+            drawing, f"The joint that takes the largest torque: {measures.hardest_joint.replace('_', ' ')}."
+        )
 
 
 def _forces(report: Report, trace: GaitTrace, shown: slice) -> None:

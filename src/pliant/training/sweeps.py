@@ -3,16 +3,20 @@
 import csv
 import io
 import json
+import math
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from pliant.command_line import FAILURE
 from pliant.errors import FileFormatError, require_extra
 from pliant.files import write_bytes, write_json
+from pliant.progress import remaining_text
 from pliant.report import label
 
 if TYPE_CHECKING:
@@ -100,8 +104,10 @@ def show_jobs(
         else:
             left_out.append(name)
     table = Table(title=title)
+    tight = 1 + sum(3 + max(map(len, column)) for column in columns) > console.width
     for column in columns:
-        table.add_column(column[0], overflow="fold", min_width=min(_width(column) - 3, console.width // 2))
+        needed = min(_width(column) - 3, console.width // 2)
+        table.add_column(column[0], overflow="fold", min_width=needed, max_width=needed if tight else None)
     for job, *cells in zip(jobs, *(column[1:] for column in columns), strict=True):
         table.add_row(*cells, style="bold green" if job is best else None)
     console.print(table)
@@ -127,6 +133,19 @@ class SweepSummary(Callback):
     def __init__(self, columns: Sequence[str]) -> None:
         """Choose the metrics to show beside what was varied."""
         self._columns = list(columns)
+
+    def on_job_end(self, config: DictConfig, job_return: Any, **kwargs: Any) -> None:
+        """Say how many jobs of a sweep are done, and how much longer the others take if they are alike."""
+        if not str(config.hydra.mode).endswith("MULTIRUN"):
+            return
+        folder = Path(config.hydra.sweep.dir)
+        total = _asked(config, folder)
+        done = sum((job / name).is_file() for job in folder.iterdir() for name in ("metrics.json", FAILURE))
+        if total is None or not 0 < done < total:
+            return
+        begun = min((job / ".hydra").stat().st_mtime for job in folder.iterdir() if (job / ".hydra").is_dir())
+        left = (time.time() - begun) * (total - done) / done
+        print(f"{done} of {total} jobs done, about {remaining_text(left)} left", flush=True)
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         """Write and print the table."""
@@ -166,6 +185,19 @@ class ResumableSearch(Callback):
                 sweeper.sampler.seed = int(sweeper.sampler.seed) + done
             subdir = f"start{starts + 1}_${{hydra.job.num}}"
             config.hydra.overrides.hydra.append(f"hydra.sweep.subdir={subdir}")
+
+
+def _asked(config: DictConfig, folder: Path) -> int | None:
+    """How many jobs a sweep has in all; None where nothing says so."""
+    if (trials := config.hydra.sweeper.get("n_trials")) is not None:
+        return int(trials)
+    file = folder / "multirun.yaml"
+    if not file.is_file():
+        return None
+    words = [str(word) for word in OmegaConf.load(file).hydra.overrides.task]
+    parsed = OverridesParser.create().parse_overrides(words)
+    swept = [override for override in parsed if override.is_sweep_override()]
+    return math.prod(sum(1 for _ in override.sweep_string_iterator()) for override in swept)
 
 
 def _csv(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
