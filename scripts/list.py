@@ -103,12 +103,13 @@ def examples(console: Console) -> None:
     """What comes with Pliant to start from; docs/examples.md."""
     from pliant.examples.catalogue import example_names, find_example
 
-    table = Table("example", "what it does", "score", "commands", title="Learned beforehand: example=NAME")
+    table = Table(
+        "example", "what it does", "score", "verbs", title="Learned beforehand: pliant VERB example=NAME"
+    )
+    table.columns[0].no_wrap = True
     for name in example_names():
         example = find_example(name)
-        score = "\n".join(f"{key} {value:.4g}" for key, value in example.made["score"].items())
-        commands = "\n".join(f"pliant {verb} example={name}" for verb in example.verbs)
-        table.add_row(name, example.about, score, commands)
+        table.add_row(name, example.about, example.score, ", ".join(example.verbs))
         table.add_section()
     console.print(table)
 

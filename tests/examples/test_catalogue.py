@@ -97,3 +97,6 @@ def test_the_list_names_every_example(verb):
     status, out, _ = verb("list", "examples")
     assert status == 0
     assert all(name in out for name in NAMES)
+    assert "100% success" in out
+    assert "limits kept: True" in out
+    assert find_example("lift").score == f"error {find_example('lift').made['score']['max_error']:.4f} rad at most"

@@ -16,7 +16,7 @@ SMALL = {
     "view": OFFSCREEN,
     "play": ("episodes=1",),
     "train": (
-        *("steps=16", "n_envs=2", "algo.n_steps=8", "algo.batch_size=16", "task.duration=0.1"),
+        *("steps=16", "n_envs=2", "algo.n_steps=8", "algo.batch_size=16", "task.duration=0.4"),
         *("evaluation.episodes=2", "logging.to=[csv]", "report.write=false", "physics_threads=1"),
     ),
     "deploy": ("duration=0.5", "run.settle=0.1"),

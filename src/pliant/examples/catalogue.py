@@ -45,6 +45,21 @@ class Example:
         made: dict[str, Any] = json.loads((self.folder / MADE).read_text(encoding="utf-8"))
         return made
 
+    @property
+    def score(self) -> str:
+        """Its score in words, a line for each number."""
+        shown = {
+            "success_rate": "{:.0%} success",
+            "episodes": "of {} episodes",
+            "reward_mean": "reward {:.2f}",
+            "speed": "{:.3f} m/s",
+            "largest_torque": "{:.3f} N·m at most",
+            "kept": "limits kept: {}",
+            "max_error": "error {:.4f} rad at most",
+        }
+        score = self.made["score"]
+        return "\n".join(text.format(score[name]) for name, text in shown.items() if name in score)
+
     def key(self, verb: str) -> str:
         """Return the setting of a verb that takes the file."""
         return "policy" if self.kind == "feedforward" and verb in _AS_POLICY else _KEYS[self.kind]
