@@ -1,4 +1,6 @@
 import html.parser
+import os
+import subprocess
 import sys
 import time
 from datetime import datetime
@@ -120,3 +122,14 @@ def test_only_a_column_of_numbers_is_set_as_numbers():
 def test_a_message_becomes_one_sentence():
     assert sentence("arm2 was stopped: the Bus is lost.") == "Arm2 was stopped: the Bus is lost."
     assert sentence("completed") == "Completed."
+
+
+def test_the_first_figure_on_a_machine_tells_nothing_of_fonts(tmp_path):
+    code = (
+        "import logging; logging.basicConfig(level=logging.INFO); from pliant.report import figure, svg\n"
+        "with figure() as (drawing, axes): axes[0, 0].set_title('x'); svg(drawing)"
+    )
+    new = {**os.environ, "MPLCONFIGDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=new)
+    assert (done.stdout, done.stderr) == ("", "")
+    assert list(tmp_path.glob("fontlist*"))  # it has been made
