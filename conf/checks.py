@@ -14,7 +14,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import InterpolationKeyError
 
-from pliant.errors import ConfigurationError, OutOfBoundsError, UnknownNameError, check_bounds, unknown_name
+from pliant.errors import ConfigurationError, OutOfBoundsError, check_bounds
 
 _BUILT = (
     "robot",
@@ -34,7 +34,7 @@ _BUILT = (
 )
 """Nodes that are not a verb's own."""
 
-_FREE = ("robot.joints", "robot.machine", "controller.conditioning.settings.load")
+FREE = ("robot.joints", "robot.machine", "controller.conditioning.settings.load")
 """Entries that may be of several kinds: `hip: 1`, `hip: {servo: 1}`, a file; who takes them checks them."""
 
 _NONE = {"controller.limits", "controller.balance", "controller.forces"}
@@ -161,7 +161,7 @@ def _checked(key: str, value: Any, usual: Any) -> Iterator[tuple[str, Any]]:
         raise ConfigurationError(f"{key} must be given: {key}=…")
     if isinstance(value, str) and "${" in value:
         return
-    if _within(key, _FREE) and not (isinstance(value, Mapping) and isinstance(usual, Mapping)):
+    if _within(key, FREE) and not (isinstance(value, Mapping) and isinstance(usual, Mapping)):
         machine = _within(key, ("robot.machine",))
         if _number(usual) and (isinstance(value, bool) or (machine and isinstance(value, str))):
             raise _wrong(key, value, "a number")
@@ -367,35 +367,3 @@ def usual_settings(config_name: str, overrides: Sequence[str]) -> DictConfig:
             or loader.get_group_options(re.split("[=@:]", word.lstrip("+~"))[0])
         ]
         return compose(config_name, overrides=kept)
-
-
-def unknown_setting(key: str, config_name: str, overrides: Sequence[str]) -> UnknownNameError:
-    """Return the error for a setting that does not exist, with those that do beside it."""
-    node: Any = OmegaConf.to_container(usual_settings(config_name, overrides), resolve=False)
-    *path, name = key.split(".")
-    found = []
-    for step in path:
-        if not isinstance(node, Mapping) or step not in node:
-            name = step
-            break
-        node = node[step]
-        found.append(step)
-    where = ".".join(found) or config_name
-    if node is None:
-        return UnknownNameError(
-            f"unknown setting {name!r} in {where}, which is null unless given. Give its entries together: "
-            f"'{where}={{{name}: …}}'."
-        )
-    if not isinstance(node, Mapping):
-        return UnknownNameError(
-            f"unknown setting {name!r} in {where}, which is a value ({node}) without settings."
-        )
-    if isinstance(node.get(name), Mapping):
-        return UnknownNameError(
-            f"{key} takes no other entries than it has: {', '.join(map(str, node[name]))}. To put others in "
-            f"their place: '~{key}' '+{key}={{…}}'."
-        )
-    error = unknown_name("setting", name, [str(choice) for choice in node if choice != "_target_"], where)
-    if where in _FREE:
-        return UnknownNameError(f"{error} A new entry is added by a plus: '+{key}=…'.")
-    return error

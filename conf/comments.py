@@ -1,11 +1,11 @@
 """What the comments of a configuration file say of its settings.
 
 The comment on a setting's line is its meaning; that of a mapping or list over several lines may stand on the line
-above it instead. The first comment line of a file says what the file is.
+above it instead. The first comment of a file says what the file is.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ class CommentedFile(NamedTuple):
     """What is said in one file."""
 
     summary: str
-    """Its first comment line."""
+    """Its first comment, up to the end of a line that ends a sentence."""
     entries: Mapping[Key, Entry]
     groups: Mapping[str, str]
     """Comments on the groups of its defaults list."""
@@ -50,12 +50,19 @@ def read_comments(file: Path) -> CommentedFile:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         raise FileFormatError(f"{file} cannot be read: {' '.join(str(error).split())}.") from error
-    head = [line.lstrip("# ").strip() for line in text.splitlines() if line.startswith("#")]
-    summary = next((line for line in head if not line.startswith("@package")), "")
-    if not text.lstrip("\n").startswith("#"):
-        summary = ""
     entries = dict(_entries(root, comments, text.splitlines()))
-    return CommentedFile(summary, entries, dict(_groups(root, comments)))
+    return CommentedFile(_summary(text.splitlines()), entries, dict(_groups(root, comments)))
+
+
+def _summary(lines: Sequence[str]) -> str:
+    """The first comment of a file as far as it is a sentence."""
+    words: list[str] = []
+    for line in lines:
+        if not line.startswith("#") or (words and words[-1].endswith(".")):
+            break
+        if not line.startswith("# @package"):
+            words.append(line.lstrip("# ").rstrip())
+    return " ".join(words)
 
 
 def _comments(text: str) -> dict[int, str]:
@@ -87,7 +94,8 @@ def _entries(
     for name, value in node.value:
         key = (*above, str(name.value))
         several = isinstance(value, yaml.CollectionNode) and not value.flow_style
-        comment = comments.get(name.start_mark.line if several else value.end_mark.line, "")
+        block = isinstance(value, yaml.ScalarNode) and value.style in ("|", ">")
+        comment = comments.get(name.start_mark.line if several or block else value.end_mark.line, "")
         if several and not comment:
             comment = _above(name.start_mark.line, comments, lines)
         yield key, Entry(comment, isinstance(value, yaml.MappingNode) and several)

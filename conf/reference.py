@@ -22,6 +22,8 @@ _SHARED = ("common", "hydra")
 """Folders whose files are no choices."""
 _OWN_ROBOT = ("pliant.envs.description.RobotDescription", "pliant.envs.models.own_robot.own_robot")
 """What says the meaning of entries of a user's own robot, whose file names no target."""
+_ARM = ROOT / "robot" / "common" / "arm.yaml"
+"""What says the meaning of entries that every robot has."""
 _HIDDEN = ("_target_", "_partial_", "_convert_", "term")
 _PYTHON = {"None": "null", "True": "true", "False": "false"}
 _UNITS = {"m", "s", "rad", "N", "kg", "Hz", "V", "W", "A", "J", "K", "C", "1"}
@@ -264,7 +266,9 @@ def _documentation(key: Key, value: Any) -> Documentation:
     if kind and "term" in value:
         return term_documentation(kind, str(value["term"]))
     if key == ("robot",) and "folder" in value:  # a file of the user's own
-        described = {name: text for target in _OWN_ROBOT for name, text in documentation(target).arguments.items()}
+        described = {key[-1]: entry.comment for key, entry in read_comments(_ARM).entries.items() if len(key) == 1}
+        for target in _OWN_ROBOT:
+            described |= documentation(target).arguments
         return Documentation("", described)
     return Documentation("", {})
 
@@ -318,7 +322,8 @@ def _text(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {_text(entry)}" for name, entry in value.items()) + "}"
+        entries = (f"{name}: {_text(entry)}" for name, entry in value.items() if not str(name).startswith("_"))
+        return "{" + ", ".join(entries) + "}"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return "[" + ", ".join(map(_text, value)) + "]"
     if isinstance(value, str):

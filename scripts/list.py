@@ -1,10 +1,12 @@
 """List what there is to choose from: laws and their parameters, modes, robots, motions, environments."""
 
 import argparse
-from importlib.resources import files
 
 from rich.console import Console
 from rich.table import Table
+
+from pliant.conf.reference import choices, groups
+from pliant.errors import unknown_name
 
 
 def laws(console: Console) -> None:
@@ -56,12 +58,17 @@ def servos(console: Console) -> None:
 
 def configs(console: Console) -> None:
     """Groups of the configuration and the choices in each."""
-    root = files("pliant.conf")
     table = Table("group", "choices", title="Configuration: group=choice")
-    for group in sorted(entry.name for entry in root.iterdir() if entry.is_dir() and entry.name[0] not in "._"):
-        names = sorted(f.name.removesuffix(".yaml") for f in (root / group).iterdir() if f.name.endswith(".yaml"))
-        if names:
-            table.add_row(group, ", ".join(names))
+    for group in groups():
+        table.add_row(group, ", ".join(choice.name for choice in choices(group)))
+    console.print(table)
+
+
+def motions(console: Console) -> None:
+    """Desired motions; `pliant ilc trajectory=NAME --help` tells more of one."""
+    table = Table("trajectory", "what it is", title="Motions: trajectory=NAME")
+    for choice in choices("trajectory"):
+        table.add_row(choice.name, choice.summary)
     console.print(table)
 
 
@@ -97,6 +104,7 @@ _LISTS = {
     "laws": laws,
     "modes": modes,
     "servos": servos,
+    "motions": motions,
     "configs": configs,
     "environments": environments,
 }
@@ -109,7 +117,7 @@ def main() -> None:
     asked = parser.parse_args().what or _LISTS
     for what in asked:
         if what not in _LISTS:
-            parser.error(f"unknown list {what!r}; choose from {', '.join(_LISTS)}")
+            raise unknown_name("list", what, _LISTS)
     console = Console()
     for what in asked:
         _LISTS[what](console)

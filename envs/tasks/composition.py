@@ -68,9 +68,9 @@ def compose(
 
     Args:
         name: what the task is called.
-        observations: by names of one's own, terms.
-        rewards: likewise.
-        ends: likewise.
+        observations: terms by names of one's own.
+        rewards: terms by names of one's own.
+        ends: terms by names of one's own.
         action: a term; None: the command, spread over the bounds of all columns.
         start: a term; None: where the robot itself begins.
         bodies: by free body, terms that place it.

@@ -17,7 +17,8 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from rich.console import Console
 
 from pliant.conf.build import CALLBACKS, check_trusted
-from pliant.conf.checks import check_settings, unknown_setting, usual_settings
+from pliant.conf.checks import check_settings, usual_settings
+from pliant.conf.messages import check_options, in_our_words
 from pliant.conf.verb_help import asks_help, verb_help
 from pliant.errors import OutputError, PliantError, require_extra
 from pliant.files import ensure_folder, new_folder, write_json
@@ -117,28 +118,27 @@ def run(job: Callable[[DictConfig], Any], config_name: str, *changes: Callable[[
         changes: of the command line before it is read, in order.
     """
     import hydra
-    from hydra.errors import ConfigCompositionException
+    from hydra.errors import HydraException
 
     os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach us instead of being printed by Hydra
     with explained_errors():
         for change in (ordered, *changes, ordered):
             sys.argv[1:] = change(sys.argv[1:])
-        if asks_help(sys.argv[1:]):
-            print(verb_help(config_name, _overrides(sys.argv[1:])))
-            return
+        check_options(sys.argv[1:])
         for choice in sys.argv[1:]:
             if choice in _PLUGINS:
                 plugin, extra = _PLUGINS[choice]
                 require_extra(f"hydra_plugins.{plugin}", extra, choice)
         try:
+            if asks_help(sys.argv[1:]):
+                print(verb_help(config_name, _overrides(sys.argv[1:])))
+                return
             main = hydra.main(version_base="1.3", config_path="pkg://pliant.conf", config_name=config_name)
             with _checked_start():
                 main(_explained(job))()
-        except ConfigCompositionException as error:
-            unknown = re.match(r"Could not override '([\w.]+)'\.\nTo append to your config", str(error))
-            if unknown is None:
-                raise
-            raise unknown_setting(unknown[1], config_name, sys.argv[1:]) from error
+        except HydraException as error:
+            ours = in_our_words(error, config_name, sys.argv[1:])
+            raise error if ours is None else ours from error
 
 
 def ordered(arguments: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ Figures are drawn by matplotlib (extra `report`) and put into the page as SVG; t
 import base64
 import html
 import io
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -69,6 +70,7 @@ def figure(
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
+    logging.getLogger("matplotlib").setLevel(logging.WARNING)  # on its first use it tells of its list of fonts
     require_extra("matplotlib", "report", "a figure")
     import matplotlib as mpl
     from cycler import cycler

@@ -3,7 +3,7 @@ import math
 import pytest
 from omegaconf import OmegaConf
 
-from pliant.conf.checks import check_settings, unknown_setting, usual_settings
+from pliant.conf.checks import check_settings, usual_settings
 from pliant.errors import ConfigurationError, OutOfBoundsError, PliantError
 
 USUAL = {
@@ -122,30 +122,3 @@ def test_usual_settings_are_those_of_the_choices_alone():
     usual = usual_settings("train", ["task=track", "algo=sac", "steps=3", "robot.preset=abc", "+task.new=1"])
     assert (usual.steps, usual.robot.preset, usual.task.name) == (60000, 0.2, "track")
     assert "new" not in usual.task
-
-
-def test_a_setting_that_does_not_exist_is_told_its_neighbours():
-    error = unknown_setting("ilc.gian", "ilc", [])
-    assert "unknown setting 'gian' in ilc. Did you mean 'gain'? Valid: gain, decay." in str(error)
-    assert "unknown setting 'lerning' in ilc. Did you mean 'learning'" in str(
-        unknown_setting("lerning.tolerance", "ilc", [])
-    )
-
-
-def test_settings_inside_one_that_is_null_or_a_value_are_told_so():
-    inside_null = unknown_setting("robot.model.joints.elbow.kp", "train", ["robot=ur10e"])
-    assert "'elbow' in robot.model.joints, which is null" in str(inside_null)
-    assert "'robot.model.joints={elbow: …}'" in str(inside_null)
-    inside_value = unknown_setting("robot.model.mode.stiff", "train", ["robot=ur10e"])
-    assert "robot.model.mode, which is a value (position)" in str(inside_value)
-
-
-def test_a_new_entry_of_a_machine_is_told_its_plus():
-    error = unknown_setting("robot.machine.force_torque", "deploy", ["robot=arm2"])
-    assert "'+robot.machine.force_torque=…'" in str(error)
-
-
-def test_entries_that_a_setting_does_not_have_are_told_how_to_take_its_place():
-    error = unknown_setting("trajectory", "ilc", [])
-    assert "'~trajectory' '+trajectory={…}'" in str(error)
-    assert "Did you mean" not in str(error)

@@ -301,7 +301,7 @@ def test_ctrl_c_keeps_what_was_run(tmp_path):
 def test_help_shows_examples_and_the_settings_of_what_was_chosen(pliant):
     done = pliant("reproduce", "experiment=step", "--help")
     assert done.returncode == 0
-    for expected in ("Examples:", "motor_speed: 6.0", "docs: null"):
+    for expected in ("Examples:", "step.motor_speed", "folder of documentation"):
         assert expected in done.stdout
     assert "wide_f1" not in done.stdout
 

@@ -69,7 +69,12 @@ def test_a_wrong_argument_is_explained(quickly, arguments, message):
 def test_help_shows_examples_and_settings(quickly):
     done = quickly("emulate", "--help")
     assert done.returncode == 0
-    for expected in ("Examples:", "goal_delay: 0.02", "pliant emulate dynamixel robot=arm2 port=./bus"):
+    for expected in (
+        "Examples:",
+        "goal_delay",
+        "pliant emulate ur --help",
+        "pliant emulate dynamixel robot=arm2 port=./bus",
+    ):
         assert expected in done.stdout
 
 

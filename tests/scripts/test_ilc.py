@@ -261,5 +261,5 @@ def test_a_place_that_cannot_be_written_is_explained(quickly, quick, tmp_path):
 def test_help_shows_examples_and_settings(quickly):
     done = quickly("ilc", "--help")
     assert done.returncode == 0
-    for expected in ("Examples:", "ilc.gain", "tolerance: 0.08", "robot:"):
+    for expected in ("Examples:", "ilc.gain", "largest error of any joint", "robot=… (arm2):"):
         assert expected in done.stdout

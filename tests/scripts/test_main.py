@@ -25,14 +25,27 @@ def test_an_unknown_verb_is_refused_with_the_known_ones(capsys):
     assert "Traceback" not in message
 
 
-@pytest.mark.parametrize("what", ["laws", "modes", "servos", "configs", "environments"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        pytest.param("robots", marks=pytest.mark.slow),
+        "laws",
+        "modes",
+        "servos",
+        "motions",
+        "configs",
+        "environments",
+    ],
+)
 def test_lists_show_what_there_is(pliant, what):
     done = pliant("list", what)
     assert done.returncode == 0, done.stderr
     expected = {
+        "robots": "arm2",
         "laws": "qbmove",
         "modes": "equilibrium_preset",
         "servos": "XL330/m6",
+        "motions": "minimum_jerk",
         "configs": "arm2",
         "environments": "pliant/Compliant",
     }
@@ -50,7 +63,7 @@ def test_a_display_that_is_gone_is_none():
 def test_an_unknown_list_is_refused(pliant):
     done = pliant("list", "law")
     assert done.returncode == 2
-    assert "unknown list 'law'; choose from robots, laws" in done.stderr
+    assert "unknown list 'law'. Did you mean 'laws'" in done.stderr
 
 
 def test_importing_the_package_brings_nothing_heavy():

@@ -35,7 +35,7 @@ def write_training_report(folder: Path, metrics: dict[str, Any], settings: dict[
     report.heading("Numbers of the best policy")
     report.table(("quantity", "value"), [(name, best[name]) for name in best])
     report.heading("Settings")
-    report.table(("setting", "value"), list(flat(settings)))
+    report.table(("setting", "value"), [(name, _written(value)) for name, value in flat(settings)])
     return report.save(folder / "report.html")
 
 
@@ -48,6 +48,13 @@ def flat(settings: Any, prefix: str = "") -> Sequence[tuple[str, object]]:
         for name, value in settings.items()
         for pair in flat(value, f"{prefix}.{name}" if prefix else str(name))
     ]
+
+
+def _written(value: object) -> object:
+    """A setting as its file has it: yes and no are no verdicts here."""
+    return (
+        {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else value
+    )
 
 
 def _learning_curve(report: Report, evaluations: Sequence[dict[str, Any]]) -> None:
