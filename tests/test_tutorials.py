@@ -22,7 +22,7 @@ SMALL = {
     "view": ("width=64", "height=48", "duration=0.3"),
     "ilc": ("robustness.robots=0", "report.pictures=false"),
     "identify": ("starts=1",),
-    "gait": ("report.write=false",),
+    "gait": ("report.write=false", "search.trials=8"),
     "deploy": ("run.settle=0.1",),
 }
 """What makes each verb quick."""
