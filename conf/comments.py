@@ -35,13 +35,18 @@ class CommentedFile(NamedTuple):
     """Comments on the groups of its defaults list."""
 
 
-@cache
 def read_comments(file: Path) -> CommentedFile:
     """Return the comments of a YAML file by setting.
 
     Raises:
         FileFormatError: it is no YAML.
     """
+    return _read(file, file.stat().st_mtime_ns)
+
+
+@cache
+def _read(file: Path, changed: int) -> CommentedFile:
+    """The comments of a file that was changed at a time, ns."""
     import yaml
 
     text = file.read_text(encoding="utf-8")

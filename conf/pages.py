@@ -30,7 +30,10 @@ def verb_page(verb: str) -> str:
         parts += ["## Groups", _table(("group", "default", "choices"), map(_linked, known))]
     for name, rows in sections(verb_settings(verb), known):
         parts += [f"## {name or 'Settings'}", _setting_table(rows)]
-    parts += ["## Examples", f"```text\n{written['footer'].strip()}\n```"]
+    lines = written["footer"].strip().splitlines()
+    examples = [line.strip() for line in lines if line.startswith(" ")]
+    remarks = [line for line in lines if line != "Examples:" and not line.startswith(" ")]
+    parts += ["## Examples", "```text\n" + "\n".join(examples) + "\n```", _marked("\n".join(remarks))]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

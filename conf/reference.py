@@ -6,6 +6,7 @@ says of the argument. So the help of the command line, the pages of the document
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,6 +69,8 @@ class _Composition(NamedTuple):
     """The same as a configuration that resolves references."""
     files: tuple[tuple[Path, Key], ...]
     """In the order in which they are merged, with the node that each is put at."""
+    choices: Mapping[str, str | None]
+    """By group."""
 
 
 def verbs() -> tuple[str, ...]:
@@ -98,18 +101,18 @@ def groups_of_verb(verb: str, words: Sequence[str] = ()) -> tuple[Group, ...]:
         verb: its file's name.
         words: of the command line, `group=choice`.
     """
-    known = _file(verb)
-    made = {name: value for name, _, value in (word.partition("=") for word in words)}
-    found = []
-    for name, comment in read_comments(known).groups.items():
-        if name in groups():
-            chosen = made.get(name, _default_choice(known, name))
-            found.append(Group(name, comment, chosen, choices(name)))
+    known = read_comments(_file(verb)).groups
+    made = _composed(verb, _hydras(verb, words)).choices
+    found = [
+        Group(name, comment, made.get(name) or "", choices(name))
+        for name, comment in known.items()
+        if name in groups()
+    ]
     if verb in MANY:
         name, _ = MANY[verb]
-        found.append(
-            Group(name, "one or several, separated by commas, or all", made.get(name, "all"), choices(name))
-        )
+        given = [word.partition("=")[2] for word in words if word.startswith(f"{name}=")]
+        meaning = "one or several, separated by commas, or all"
+        found.append(Group(name, meaning, ",".join(given) or "all", choices(name)))
     return tuple(found)
 
 
@@ -125,10 +128,7 @@ def verb_settings(verb: str, words: Sequence[str] = ()) -> tuple[Setting, ...]:
         HydraException: the words cannot be composed.
     """
     _file(verb)
-    if verb in MANY:
-        group, node = MANY[verb]
-        words = [name for word in words for name in _several(word, group, node)]
-    return tuple(_settings(_composed(verb, words)))
+    return tuple(_settings(_composed(verb, _hydras(verb, words))))
 
 
 def choice_settings(group: str, choice: str) -> tuple[Setting, ...]:
@@ -145,7 +145,7 @@ def choice_settings(group: str, choice: str) -> tuple[Setting, ...]:
         return tuple(_settings(_composed(f"{group}/{choice}", ())))
     verb = next(verb for verb in verbs() if group in read_comments(_file(verb)).groups)
     own = {".".join(key) for key in read_comments(file).entries}
-    return tuple(one for one in _settings(_composed(verb, [f"{group}={choice}"])) if one.key in own)
+    return tuple(one for one in _settings(_composed(verb, (f"{group}={choice}",))) if one.key in own)
 
 
 def sections(settings: Sequence[Setting], groups: Sequence[Group]) -> Iterator[tuple[str, list[Setting]]]:
@@ -174,25 +174,22 @@ def _file(verb: str) -> Path:
     return ROOT / f"{verb}.yaml"
 
 
-def _several(word: str, group: str, node: str) -> Iterator[str]:
-    """A word of the command line; choices of a group of which there are several as Hydra has them."""
-    name, _, value = word.partition("=")
-    if name != group:
-        yield word
-        return
-    for one in value.strip("[]").split(","):
-        yield from (f"+{group}@{node}.{c.name}={c.name}" for c in choices(group) if one in ("all", c.name))
+def _hydras(verb: str, words: Sequence[str]) -> tuple[str, ...]:
+    """The words of a command line, with several choices of a group as Hydra has them."""
+    if verb not in MANY:
+        return tuple(words)
+    group, node = MANY[verb]
+    found = []
+    for word in words:
+        name, _, value = word.partition("=")
+        named = value.strip("[]").split(",")
+        several = [f"+{group}@{node}.{c.name}={c.name}" for c in choices(group) if {"all", c.name} & set(named)]
+        found += several if name == group else [word]
+    return tuple(found)
 
 
-def _default_choice(file: Path, group: str) -> str:
-    import yaml
-
-    listed = yaml.safe_load(file.read_text(encoding="utf-8"))["defaults"]
-    chosen = next(entry[group] for entry in listed if isinstance(entry, dict) and group in entry)
-    return str(chosen or "")
-
-
-def _composed(name: str, words: Sequence[str]) -> _Composition:
+@lru_cache(maxsize=1)
+def _composed(name: str, words: tuple[str, ...]) -> _Composition:
     """Compose a configuration, and find the files that it is made of."""
     from hydra import compose
     from hydra.types import RunMode
@@ -200,18 +197,18 @@ def _composed(name: str, words: Sequence[str]) -> _Composition:
 
     with initialised() as loader:
         config = compose(name, overrides=list(words))
-        listed = loader.compute_defaults_list(name, list(words), RunMode.RUN).defaults
+        found = loader.compute_defaults_list(name, list(words), RunMode.RUN)
     folders = [ROOT]
     for word in words:
         if word.startswith("hydra.searchpath="):
             folders += [Path(p.removeprefix("file://")) for p in word.partition("=")[2].strip("[]").split(",")]
     files = []
-    for one in listed:
-        found = next((f for folder in folders if (f := folder / f"{one.config_path}.yaml").is_file()), None)
-        if found is not None:
-            files.append((found, tuple(filter(None, (one.package or "").split(".")))))
+    for one in found.defaults:
+        file = next((f for folder in folders if (f := folder / f"{one.config_path}.yaml").is_file()), None)
+        if file is not None:
+            files.append((file, tuple(filter(None, (one.package or "").split(".")))))
     raw: Any = OmegaConf.to_container(config, resolve=False)
-    return _Composition(raw, config, tuple(files))
+    return _Composition(raw, config, tuple(files), found.overrides.known_choices)
 
 
 def _settings(composition: _Composition) -> Iterator[Setting]:

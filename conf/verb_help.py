@@ -85,11 +85,11 @@ def _section(name: str, rows: Sequence[Setting], width: int) -> str:
     first = 2 + min(max(map(len, keys), default=0), 26) + 2
     second = first + min(max((len(row.default) for row in rows), default=0), 14) + 2
     for key, row in zip(keys, rows, strict=True):
-        line = f"  {key}".ljust(first)
-        if len(line) > first:
+        line = f"  {key}  ".ljust(first)
+        if len(line) + min(len(row.default), 8) > width:
             lines.append(line.rstrip())
             line = " " * first
-        room = width - first
+        room = width - len(line)
         line += row.default if len(row.default) <= room else f"{row.default[: room - 1]}…"
         if len(line) > second - 2 and row.meaning:
             lines.append(line)

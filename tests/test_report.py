@@ -1,4 +1,6 @@
 import html.parser
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -73,3 +75,14 @@ def test_a_report_that_cannot_be_written_is_explained(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OutputError):
         Report("x").save(tmp_path / "file" / "report.html")
+
+
+def test_the_first_figure_on_a_machine_tells_nothing_of_fonts(tmp_path):
+    code = (
+        "import logging; logging.basicConfig(level=logging.INFO); from pliant.report import figure, svg\n"
+        "with figure() as (drawing, axes): axes[0, 0].set_title('x'); svg(drawing)"
+    )
+    new = {**os.environ, "MPLCONFIGDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=new)
+    assert (done.stdout, done.stderr) == ("", "")
+    assert list(tmp_path.glob("fontlist*"))  # it has been made
