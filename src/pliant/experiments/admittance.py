@@ -172,9 +172,9 @@ class Admittance(ToolExperiment):
             Claim(
                 f"{name}: position error {self.recovery:g} time constants later",
                 f"{np.exp(-self.recovery):.2%} of the largest (exp(−t·K_P/K_D))",
-                f"{1e3 * numbers['height_at_end_m']:.2f} mm of {1e3 * numbers['height_m']:.1f} mm",
+                f"{1e3 * numbers['height_at_end_m']:.2f} mm",
                 numbers["height_at_end_m"] < 0.01 * numbers["height_m"],
-                "below 1 %",
+                "below 1 % of the largest",
             ),
             Claim(
                 f"{name}: off the path, across it",
