@@ -141,7 +141,6 @@ def test_observations_of_many_parts_become_one_vector():
     [
         (Box(0, 255, (8, 8, 3), np.uint8), "observes pictures"),
         (Graph(Box(-1.0, 1.0, (2,)), None), "flattens to a vector"),
-        (Dict({}), "flattens to a vector"),
     ],
 )
 def test_observations_that_no_vector_holds_are_refused(space, message):

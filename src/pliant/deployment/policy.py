@@ -195,7 +195,7 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     safety = replace(robot.config, hold_time=0.0, return_to_rest=False)
     twin = EpisodeRunner(SafeRobot(simulated, safety), task, model, settle)
     prediction = predict(policy, twin, range(first, first + count), robot.info.joints)
-    done = sum(trace.episode.success for trace in prediction.traces if trace.episode is not None)
+    done = sum(bool(trace.episode.success) for trace in prediction.traces if trace.episode is not None)
     if judged:
         console.print(f"predicted by simulation: {done} of {count} episodes succeed", highlight=False)
     facts = {"policy": str(config.policy), "task": task.name}

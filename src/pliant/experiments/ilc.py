@@ -336,8 +336,7 @@ class LearnedLift(Experiment):
             "PD-type and norm-optimal learning were published on other robots and motions; here they are given "
             "the same task, with parameters from the arm's stiffness, inertia and friction at the preset.",
             "Dry friction sets a floor: from some 0.05° rms on, what is learned in one trial is undone by where "
-            "the links stick in the next. So the error does not fall in every trial, as it does where the "
-            "published arm stops.",
+            "the links stick in the next. So the error does not fall in every trial.",
         )
 
 

@@ -155,14 +155,14 @@ def _unknown(name: str, identity: str) -> UnknownNameError:
     )
 
 
-def _vector_space(name: str, space: gymnasium.Space[Any]) -> Box:
+def _vector_space(name: str, space: gymnasium.Space[Any]) -> Any:
     if isinstance(space, Box) and space.dtype == np.uint8 and len(space.shape) == _PICTURE:
         raise ConfigurationError(
             f"environment {name!r} observes pictures, {space}; the networks here, and the file of a policy, have "
             "dense layers only. Observations of numbers are needed."
         )
     flat = flatten_space(space) if space.is_np_flattenable else None
-    if not isinstance(flat, Box) or flat.shape == (0,):
+    if not isinstance(flat, Box):
         raise ConfigurationError(
             f"environment {name!r} has the observation space {space}; one that flattens to a vector is needed: "
             "Box, Discrete, MultiDiscrete, MultiBinary, or a Dict or Tuple of these."
