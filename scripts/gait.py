@@ -53,7 +53,7 @@ def job(config: DictConfig) -> float:
     limits = build(config.limits, "limits")
     if not isinstance(limits, GaitLimits):
         raise ConfigurationError(f"limits are a {type(limits).__name__}; a GaitLimits is needed.")
-    asked = _asked(config, limits) if config.search.parameters is not None else None
+    asked = _asked(config, limits)
     if asked is None and config.resume is not None:
         raise ConfigurationError(f"{config.resume} is a single trial, no search that could be gone on with.")
     folder, console = command_line.run_folder(config.resume), Console()
@@ -110,12 +110,15 @@ class _Asked(NamedTuple):
     settings: SearchSettings
 
 
-def _asked(config: DictConfig, limits: GaitLimits) -> _Asked:
-    """Read what is to be searched."""
+def _asked(config: DictConfig, limits: GaitLimits) -> _Asked | None:
+    """Read what is to be searched; None for a single trial. The settings of a search are checked all the same."""
     entries: dict[str, Any] = plain(OmegaConf.to_container(config.search, resolve=True))
+    parameters = entries.pop("parameters")
+    chosen = SearchSettings(**entries, duration=float(config.duration), limits=limits)
+    if parameters is None:
+        return None
     usual = dict(_flat("controller", plain(OmegaConf.to_container(config.controller, resolve=True))))
-    space = read_space(entries.pop("parameters"), usual)
-    return _Asked(space, usual, SearchSettings(**entries, duration=float(config.duration), limits=limits))
+    return _Asked(read_space(parameters, usual), usual, chosen)
 
 
 def _search(config: DictConfig, robot: SimulatedRobot, asked: _Asked, folder: Path, console: Console) -> float:

@@ -41,6 +41,7 @@ TRAIN = ("robot=rig1", "n_envs=2", "steps=64", "hydra.run.dir=run")
         ("view", ["trained"], "trained is a run of pliant train; watch its policy with: pliant play trained"),
         ("play", ["zero", "window=perhaps"], "window is 'perhaps'; true or false is needed"),
         ("identify", ["recordings=.", "starts=abc"], "starts is 'abc'"),
+        ("gait", ["search.objective=sped"], "unknown objective 'sped' in search. Did you mean 'speed'?"),
         ("train", ["task=reech"], "unknown task 'reech'. Did you mean 'reach'?"),
         ("ilc", ["robot"], "'robot' cannot be read (it has no =): write key=value or group=choice"),
         ("ilc", ["--halp"], "unknown option '--halp'. Did you mean '--help'"),
