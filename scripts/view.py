@@ -1,7 +1,7 @@
 """Look at a robot and at what is soft about it, in a window, in a browser or in a film."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -158,7 +158,7 @@ def policy_motion(config: DictConfig, told: Callable[[Played], None] = lambda pl
     return LoopedEnvironment(env, find_policy(config, env), int(config.seed), told)
 
 
-def other_motions() -> dict[str, Callable[[], LoopedMotion]]:
+def other_motions() -> Mapping[str, Callable[[], LoopedMotion]]:
     """Return what can be chosen while something is watched: our robots, gaits, policies in `runs/train`."""
     words = {f"robot {name}": [f"robot={name}"] for name in robot_names()}
     words |= {f"gait {name}": ["robot=hexapod", *gait] for name, gait in GAITS.items()}

@@ -102,6 +102,8 @@ class LoopedEnvironment:
         self.controller: Controller | None = None
         self._env, self._seed, self._told = env, seed, told
         self._policy = DemonstrationPolicy(inner) if policy is None else policy
+        self._observation: Any = None
+        self._reward, self._length = 0.0, 0
         self.restart()
 
     def restart(self) -> None:
