@@ -46,7 +46,7 @@ def main() -> None:
         show_jobs(console, f"Sweep {sweep.folder}", sweep.jobs, sweep.numbers, sweep.best)
         console.print(Text(sweep.verdict), soft_wrap=True)
         write_json(folder / "summary.json", [job._asdict() for job in sweep.jobs])
-        ran = command_line.ran(", ".join(sweep.robots), f"a sum of {len(sweep.judged)} runs")
+        ran = command_line.ran(", ".join(sweep.robots), f"{len(sweep.jobs)} runs, summed up")
         command_line.show_report(write_report(sweep, ran), console, browse=options.open)
 
 

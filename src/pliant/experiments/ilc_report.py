@@ -1,5 +1,6 @@
 """The report of `pliant ilc`: error against iteration, the motions learned, robustness, and pictures."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from pliant.report import COLOURS, Ran, Report, animation, figure, label
 from pliant.viewing.episode_film import labelled
 
 _RATE = 6.0
-"""Pictures of a film per second."""
+"""Pictures of a film per second …"""
+_MOST = 36
+"""… and in all: a long motion is shown faster than it is."""
 
 
 def _error_figure(report: Report, learned: Learned, metrics: dict[str, Any], joints: tuple[str, ...]) -> None:
@@ -99,11 +102,11 @@ def _film(
     label: str,
     renderer: OffscreenRenderer,
 ) -> list[NDArray[np.uint8]]:
-    """Pictures of a trial and of what comes after it, `_RATE` a second, with the desired posture translucent."""
+    """Pictures of a trial and of what comes after it, with the desired posture translucent."""
     period, ghost = robot.info.period, mujoco.MjData(robot.model)
     after = np.repeat(command[-1:], round(AFTER / period), axis=0)
     commands = np.concatenate([command, after])
-    step = max(round(1.0 / (_RATE * period)), 1)
+    step = _stride(len(command), period)
     frames: list[NDArray[np.uint8]] = []
     with robot:
         robot.reset(position=start.position, command=start.command, settled=start.settled)
@@ -115,6 +118,11 @@ def _film(
                 image = renderer.render(robot.data, ghosts=[(ghost, GHOST)])
                 frames.append(labelled(image, label, f"{last * period:.2f} s"))
     return frames
+
+
+def _stride(periods: int, period: float) -> int:
+    """How many periods pass between two pictures of a motion of so many."""
+    return max(math.ceil((periods + AFTER / period) / _MOST), round(1.0 / (_RATE * period)), 1)
 
 
 def write_report(
@@ -187,14 +195,17 @@ def _add_pictures(
     except RenderingError as error:
         report.text(f"No pictures: {error}")
         return
-    rate = 1.0 / (max(round(1.0 / (_RATE * robot.info.period)), 1) * robot.info.period)
+    period = robot.info.period
+    rate = max(_RATE, 1.0 / (_stride(len(learned.best.command), period) * period))
+    speed = rate * _stride(len(learned.best.command), period) * period
+    pace = f"{speed:.2g} times as fast" if speed > 1.05 else "in real time"
     film = animation([np.concatenate(pair, axis=1) for pair in zip(*films, strict=True)], rate)
     write_bytes(folder / "motion.webp", film)
     report.image(
         film,
         "webp",
         f"The first trial (left) and the best one (trial {learned.best.iteration}, right), and {AFTER:g} s after "
-        "the end. Translucent: the desired motion.",
+        f"the end, {pace}. Translucent: the desired motion.",
     )
     strip = films[1][:: max(len(films[1]) // 6, 1)][:6]
     report.picture(np.concatenate(strip, axis=1), "The learned motion, from left to right.")

@@ -93,7 +93,7 @@ def write_search_report(folder: Path, search: GaitSearch, ran: Ran | None = None
 
 
 def _heading(name: str, search: GaitSearch) -> str:
-    short = label(name, list(search.space))
+    short = label(name, [*search.space, *_SHOWN])
     return f"{short} ({_UNITS[name]})" if name in _UNITS else short
 
 
@@ -156,8 +156,8 @@ def _parameter_figure(report: Report, search: GaitSearch) -> None:
                 ax.plot([str(v) for v in x] if isinstance(of, Choice) else x, y, "o", color=colour, markersize=3)
             if not isinstance(of, Choice) and of.log:
                 ax.set_xscale("log")
-            ax.set(xlabel=label(name, list(search.space)))
+            ax.set(xlabel=_heading(name, search))
         for ax in axes.flat[count:]:
             ax.set_visible(False)
-        axes.flat[0].set(ylabel=label(search.settings.objective))
+        axes.flat[0].set(ylabel=_heading(search.settings.objective, search))
         report.figure(drawing, "What each parameter gave; blue: all limits kept.")
