@@ -225,7 +225,7 @@ def _digest(source: str, functions: Sequence[Callable[..., Any]]) -> str | None:
     text = [source, *(Path(home).read_text() for home in (__file__, compiled.__file__))]  # how it is compiled
     for function in (used for f in functions for used in plain_functions(f)):
         try:
-            text.append(inspect.getsource(function))
+            text += [function.__module__, inspect.getsource(function)]  # machine code names the module
         except (OSError, TypeError):
             return None
         constants = ((name, function.__globals__.get(name)) for name in function.__code__.co_names)

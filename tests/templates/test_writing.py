@@ -1,3 +1,4 @@
+import os
 import re
 import shlex
 import subprocess
@@ -109,3 +110,26 @@ def test_what_is_written_passes_its_test_and_the_next_commands_run(kind, pliant,
         }
         done = pliant(name, *arguments, *SMALL[name], **environment)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.slow
+def test_two_tasks_of_the_same_terms_run_in_turn(tmp_path):
+    """The machine code of one is not taken for the other, whose module is not there any more."""
+    code = (
+        "import {name} as mine, gymnasium, pliant.envs; from pliant.envs import Reach\n"
+        "reach = Reach(duration=1.0)\n"
+        "task = reach.but(rewards={{**reach.rewards, 'slowness': mine.slowness()}})\n"
+        "gymnasium.make('pliant/CompliantArm2-v0', task=task).reset(seed=0)"
+    )
+    for name in ("first_task", "second_task"):
+        folder = tmp_path / name
+        write_template("task", name, folder)
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(name=name)],
+            cwd=folder,
+            env={**os.environ, "PLIANT_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
