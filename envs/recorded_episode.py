@@ -177,7 +177,8 @@ class RecordedImages:
     def __init__(self, env: Any) -> None:
         """Record an environment that renders images; raises `ConfigurationError` for one that does not."""
         if "rgb_array" not in env.metadata.get("render_modes", ()):
-            raise ConfigurationError(f"environment {env.spec.id!r} draws no pictures, so there is no film of it.")
+            name = env.spec.id if env.spec else type(env).__name__
+            raise ConfigurationError(f"environment {name!r} draws no pictures, so there is no film of it.")
         self._env, self.period = env, 1.0 / float(env.metadata.get("render_fps", 50))
         self.images: list[Image] = []
         self.over = 0

@@ -6,6 +6,8 @@ has to be one that is possible.
 
 import importlib
 import math
+import socket
+from contextlib import ExitStack
 from types import SimpleNamespace
 
 import pytest
@@ -213,8 +215,22 @@ def check(verb, choices, attempt, chosen):
 
 
 CASES = [pytest.param(verb, choices, id=" ".join([verb, *choices])) for verb in VERBS for choices in VERBS[verb]]
-SMALL = {"train": ["physics_threads=1", "n_envs=2", "evaluation.episodes=2"]}
-"""What makes an attempt quick."""
+
+
+def free_ports(*keys):
+    """Settings with ports that nobody uses."""
+    with ExitStack() as stack:
+        found = [stack.enter_context(socket.socket()) for _ in keys]
+        for one in found:
+            one.bind(("127.0.0.1", 0))
+        return [f"{key}={one.getsockname()[1]}" for key, one in zip(keys, found, strict=True)]
+
+
+SMALL = {
+    "train": ["physics_threads=1", "n_envs=2", "evaluation.episodes=2"],
+    "emulate_net_ft": free_ports("port", "page_port"),
+}
+"""What makes an attempt quick, and free of what else runs on this machine."""
 
 
 @pytest.mark.parametrize(("verb", "choices"), CASES)

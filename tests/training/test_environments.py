@@ -218,7 +218,7 @@ def test_terms_of_modules_that_are_not_trusted_are_refused_before_they_are_impor
         "pliant.files.write_json",
         "pliant.actuators.cache.store_source",
         "pliant.controllers.policies.OnnxPolicy.load",
-        "pliant.controllers.trajectories.Path.unlink",
+        "pliant.controllers.recorded.Path.unlink",
         "stable_baselines3.common.save_util.load_from_pkl",
         "hydra.utils.get_class",
     ],

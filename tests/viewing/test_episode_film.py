@@ -1,3 +1,4 @@
+import gymnasium
 import mujoco
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from pliant.envs.fronts import robot_env
 from pliant.envs.recorded_episode import RecordedEpisode, RecordedImages, Shot
 from pliant.envs.rendering import OffscreenRenderer, RenderingError
 from pliant.envs.tasks import Reach, Throw
+from pliant.errors import ConfigurationError
 from pliant.viewing.episode_film import film, labelled, picture_instants
 
 pytest.importorskip("PIL")
@@ -91,7 +93,7 @@ def test_a_label_is_written_at_the_top_alone():
 
 
 class Drawing:
-    metadata = {"render_fps": 20}  # noqa: RUF012
+    metadata = {"render_fps": 20, "render_modes": ["rgb_array"]}  # noqa: RUF012
     level = 0
 
     def render(self):
@@ -108,3 +110,10 @@ def test_another_environments_own_images_stand_at_the_end():
     images, rate = film([Shot("policy", recorded)], 40, 30, rate=20.0)
     assert rate == pytest.approx(20.0)
     assert [int(image[-1, -1, 0]) for image in images[:5]] == [10, 20, 30, 30, 30]
+
+
+def test_an_environment_that_draws_nothing_gives_no_film():
+    env = gymnasium.make("CartPole-v1")
+    env.unwrapped.metadata = {"render_modes": ["ansi"]}
+    with pytest.raises(ConfigurationError, match=r"CartPole-v1.*draws no pictures"):
+        RecordedImages(env)
