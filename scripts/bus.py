@@ -26,6 +26,7 @@ Actions:
   reboot    restart, torque off      servo=3
 
 Values are counts, as in the servo's manual. The torque must be off where the EEPROM is written.
+Exit status: 0 done, 1 a servo does not answer (scan: none does), 2 nothing could be done.
 """
 
 _COMMON = ("port", "baud", "protocol")
@@ -110,6 +111,7 @@ def _scan(bus: Bus, options: Options, console: Console) -> None:
             highlight=False,
             soft_wrap=True,
         )
+        raise SystemExit(1)
 
 
 def _ping(bus: Bus, options: Options, console: Console) -> None:

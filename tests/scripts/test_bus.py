@@ -32,14 +32,17 @@ def tool(machine, capsys):
     return carry_out
 
 
-def test_scan_finds_servos_at_the_rates_it_is_told(tool):
+def test_scan_finds_servos_at_the_rates_it_is_told(tool, capsys):
     here = tool("scan", "servo=0-8")
     assert "XM430-W350" in here
     assert "XL330" not in here
     everywhere = tool("scan", "servo=1,7", "rates=1000000,57600")
     assert "XL330-M288" in everywhere
     assert "57600" in everywhere
-    assert "in Protocol 2. Others: rates=all, protocol=1" in tool("scan", "servo=4")
+    with pytest.raises(SystemExit) as ended:
+        tool("scan", "servo=4")
+    assert ended.value.code == 1
+    assert "in Protocol 2. Others: rates=all, protocol=1" in capsys.readouterr().out
 
 
 def test_ping_ends_with_an_error_if_one_is_silent(tool, capsys):
