@@ -29,8 +29,8 @@ _SEARCHES, _SEARCH_STEPS = 3, 25
 
 _LONGEST = 1e6
 """A step that nothing bounds, s."""
-_ROOT = 1e-7
-"""How exactly the longest step is found, of itself."""
+_ROOT, _GRAIN = 1e-8, 1e-6
+"""How exactly the longest step is found, and how exactly it is told, of itself."""
 
 _SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 _RK4 = int(mujoco.mjtIntegrator.mjINT_RK4)
@@ -192,7 +192,8 @@ class _Bound:
             """Logarithm of its largest eigenvalue over 4."""
             return math.log(float(np.linalg.eigvalsh(scaled(math.exp(log_step)))[:, -1].max()) / 4.0)
 
-        step = math.exp(_root(excess, math.log(_LONGEST)) - 2 * _ROOT)  # not a hair too long
+        # Not a hair too long, and the same of models that differ by a rounding, as a saved one does.
+        step = math.exp(_GRAIN * math.floor(_root(excess, math.log(_LONGEST)) / _GRAIN))
         values, vectors = np.linalg.eigh(scaled(step))
         pose = int(np.argmax(values[:, -1]))
         return step, int(np.argmax(np.abs(vectors[pose, :, -1])))

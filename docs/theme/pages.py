@@ -44,7 +44,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
         *("smartsix", "surroundings", "targets", "terrain", "tools", "two_link", "ur"),
     ),
     "pliant.envs.simulation": ("start", "holding"),
-    "pliant.envs.tasks": ("actions", "ends", "measures", "observations", "rewards", "starts"),
+    "pliant.envs.tasks": ("actions", "ends", "markers", "measures", "observations", "rewards", "starts"),
     "pliant.envs.randomisation": (),
     "pliant.envs.vector": (),
     "pliant.envs.emulators.dynamixel": ("bus", "emulator", "faults", "process"),

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -67,7 +68,10 @@ class CompiledRobot:
     """What is drawn anew at every reset."""
     backend: Backend | str | None
     spec: mujoco.MjSpec | None
-    """What `model` was compiled from; not in copies, as a spec cannot be copied."""
+    """What `model` was compiled from; None in copies and pickles, as MuJoCo cannot pickle it."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "spec": None}
 
     def control(self, command: Array) -> Array:
         """Return the controls of the simulation for commands, (…, columns) → (…, nu)."""

@@ -557,7 +557,7 @@ class SimulatedRobot(Robot):
         """What copies and other processes get: everything but what belongs to this very simulation."""
         own = ("_control", "_give", "_deliver", "_sensors")
         state = {name: value for name, value in vars(self).items() if name not in own}
-        return {**state, "compiled": replace(self.compiled, joints=(), spec=None)}
+        return {**state, "compiled": replace(self.compiled, joints=())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

@@ -82,7 +82,7 @@ def test_a_feedforward_plays_as_a_policy(verb, tmp_path, monkeypatch):
         (["zero", "window=true"], "needs a display"),
         (["zero", "viewer=offscreen"], "Valid: native, web"),
         (["zero", "viewer=native"], "viewer=web"),
-        (["zero", "viewer=web", "video=film.webp"], "writes no film"),
+        (["zero", "viewer=web", "film=film.webp"], "writes no film"),
         (["zero", "viewer=web", "port=70000"], "port = 70000 is outside"),
         (["zero", "viewer=web", "speed=0"], "speed = 0 is outside"),
     ],
