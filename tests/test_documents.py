@@ -58,6 +58,7 @@ def test_the_page_on_laws_runs_as_it_stands(tmp_path):
     run_python(build, tmp_path, PLIANT_TARGETS="mylaws")
 
 
+@pytest.mark.slow
 def test_the_page_on_tasks_of_ones_own_runs_as_it_stands(tmp_path):
     terms, markers, use = blocks("docs/own-task.md", "python")
     assert len(terms.splitlines()) < 30
@@ -118,6 +119,7 @@ def test_the_page_on_force_and_torque_runs_as_it_stands(tmp_path):
     assert "12." in run_python(emulated, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_page_on_gaits_runs_as_it_stands(tmp_path):
     (use,) = blocks("docs/gaits.md", "python")
     still = "assert np.ptp(targets[-50:], axis=0).max() < 1e-3, 'it stands'"

@@ -84,6 +84,7 @@ def test_the_modules_of_the_reference_are_there(pages):
             assert importlib.util.find_spec(module) is not None, module
 
 
+@pytest.mark.slow
 def test_every_verb_and_every_group_has_a_page(pages):
     made = {address for _, _, address, _ in pages.made()}
     assert {f"reference/verb-{verb}.md" for verb in verbs()} <= made

@@ -137,6 +137,7 @@ def walks():
     return {walk.factor: walk for walk in found.walk(Condition(0.012, 0.5), [1.0, 5.0, 6.0])}
 
 
+@pytest.mark.slow
 def test_strides_of_a_short_walk(walks):
     """Speeds of a prototype within 5 %; five times the stride is clean, at six times neighbours collide."""
     for factor, speed in ((1.0, 0.0505), (5.0, 0.2655), (6.0, 0.316)):
