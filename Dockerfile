@@ -1,7 +1,7 @@
 # The README's two commands in an image:
 #   docker build -t pliant .
 #   docker run --rm -v "$PWD/runs:/pliant/runs" pliant
-#   docker run --rm pliant pytest -n 3 --dist loadfile -m "not slow"
+#   docker run --rm pliant pytest -n 2 --dist loadfile -m "not slow"
 FROM debian:bookworm-slim
 
 RUN apt-get update \

@@ -33,6 +33,8 @@ _BUSY = 0.005
 """Delay that a test of real time may blame, s: an idle machine wakes a sleeper within a tenth of it."""
 _BUSY_SHARE = 0.05
 """Part of its time that such a test may have waited for a CPU."""
+_PRESSED_SHARE = 0.8
+"""Part of its time in which another process may have: the programs that it talks to are such."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -50,18 +52,19 @@ def pytest_runtest_call(item):
 def _given_time(item):
     if item.get_closest_marker("real_time") is None:
         return (yield)
-    begin, before = time.perf_counter(), _waited()
+    begin, before, pressed = time.perf_counter(), _waited(), _pressure()
     try:
         return (yield)
     except Exception as error:
-        share = (_waited() - before) / (time.perf_counter() - begin)
+        lasted = time.perf_counter() - begin
+        share, others = (_waited() - before) / lasted, (_pressure() - pressed) / lasted
         late = _lateness()
-        if late < _BUSY and share < _BUSY_SHARE:
+        if late < _BUSY and share < _BUSY_SHARE and others < _PRESSED_SHARE:
             raise
         what = (str(error).splitlines() or [""])[0][:100]
         pytest.skip(
-            f"this machine was too busy: the test waited for a CPU in {share:.0%} of its time, a sleep of 1 ms "
-            f"ended {1e3 * late:.0f} ms late ({type(error).__name__}: {what})"
+            f"this machine was too busy: the test waited for a CPU in {share:.0%} of its time, some process in "
+            f"{others:.0%}, a sleep of 1 ms ended {1e3 * late:.0f} ms late ({type(error).__name__}: {what})"
         )
 
 
@@ -70,6 +73,14 @@ def _waited():
     try:
         return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) * 1e-9
     except (OSError, IndexError):
+        return 0.0
+
+
+def _pressure():
+    """Time in which some process was ready to run and had no CPU, s; 0 where the kernel does not tell."""
+    try:
+        return int(Path("/proc/pressure/cpu").read_text().split("\n")[0].rpartition("total=")[2]) * 1e-6
+    except (OSError, ValueError):
         return 0.0
 
 

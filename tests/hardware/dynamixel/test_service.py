@@ -13,6 +13,7 @@ from pliant.hardware.dynamixel.service import (
 from pliant.hardware.dynamixel.tables import AX_12A, XM430_W350
 
 pytest.importorskip("dynamixel_sdk")
+pytestmark = pytest.mark.real_time
 
 
 @pytest.fixture
