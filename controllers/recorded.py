@@ -142,7 +142,10 @@ class Recorded:
 def other_joints(number: int, joints: Sequence[str]) -> ShapeError:
     """The error that a trajectory moves another number of joints than a robot has."""
     moved = f"{number} joint{'s' if number > 1 else ''}"
-    return ShapeError(f"the trajectory moves {moved}; the robot has {len(joints)}: {', '.join(joints)}.")
+    return ShapeError(
+        f"the trajectory moves {moved}; the robot has {len(joints)}: {', '.join(joints)}. Say a number for each, "
+        "in this order, as in trajectory.goal=[…]."
+    )
 
 
 def _read_csv(file: Path) -> tuple[Array, Array, tuple[str, ...]]:

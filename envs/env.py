@@ -183,7 +183,10 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self._place(self.task.begin(self._episodes, 0, self.np_random), self.task.place(self.np_random))
         self._read()
         if not self.task.observe(self._episodes):
-            raise RobotError(f"{self.task.trouble(self._episodes, 0)}, which the task observes.")
+            raise RobotError(
+                f"{self.task.trouble(self._episodes, 0)}, which the task observes; learn without: "
+                "task.observations says what is observed."
+            )
         self._going = True
         if self.render_mode == "human":
             self.render()

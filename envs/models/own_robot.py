@@ -23,6 +23,7 @@ from pliant.actuators import (
     find_law,
 )
 from pliant.actuators.callbacks import suspended
+from pliant.actuators.keyframes import Keyframes
 from pliant.actuators.model import check_rows, check_text
 from pliant.actuators.modes import as_mode
 from pliant.actuators.servo import servo_named
@@ -267,8 +268,7 @@ def _drive(spec: mujoco.MjSpec, joints: Mapping[str, Any], robot: str) -> tuple[
             continue
         read.append(name)
         if entry == PASSIVE:
-            for actuator in list(_actuators(spec, name)):
-                spec.delete(actuator)
+            _take_away(spec, name)
         elif isinstance(entry, Mapping):
             description = joint_description(name, entry, _range(spec, joint))
             add_compliant_joint(spec, name, description, replace=True)
@@ -280,6 +280,14 @@ def _drive(spec: mujoco.MjSpec, joints: Mapping[str, Any], robot: str) -> tuple[
         elif entry == NATIVE and not any(_actuators(spec, name)):
             raise ConfigurationError(f"joint {name!r} is to be native, but no actuator of the model acts on it.")
     return tuple(read)
+
+
+def _take_away(spec: mujoco.MjSpec, joint: str) -> None:
+    """Delete the actuators of a joint, in keyframes too."""
+    removed = list(_actuators(spec, joint))
+    if removed:
+        for _ in Keyframes(spec).replace(removed, joint):
+            pass
 
 
 def _choices() -> str:

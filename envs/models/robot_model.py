@@ -1,7 +1,8 @@
 """A robot as a MuJoCo spec, and what of it is moved, read and put where at the start."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -104,6 +105,10 @@ class RobotModel:
     """Where it stands at the start."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Bounds of command columns of the model's own actuators that have none, by column."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "RobotModel":
+        """A copy with a spec of its own, which Python cannot copy by itself."""
+        return replace(self, spec=self.spec.copy())
 
     @property
     def floating(self) -> dict[str, str]:

@@ -244,7 +244,10 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         self._begun |= mask
         self.elapsed[mask] = 0
         if not self.task.observe(self._episodes, index):
-            raise RobotError(f"{next(filter(None, map(self._trouble, index.tolist())))}, which the task observes.")
+            trouble = next(filter(None, map(self._trouble, index.tolist())))
+            raise RobotError(
+                f"{trouble}, which the task observes; learn without: task.observations says what is observed."
+            )
         return parameter_report(self.robots.names, self.robots.values, mask)
 
     def _judge(self, running: Mask, failures: dict[int, str]) -> None:

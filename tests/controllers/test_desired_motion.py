@@ -12,7 +12,7 @@ def test_a_trajectory_of_numbers_moves_as_many_joints_as_it_has():
     assert for_joints(pair, ["a", "b"]) is pair
     assert for_joints(single, ["a", "b"], one_for_all=True) is single
     for wrong in (single, MinimumJerk([0.0] * 3, [1.0] * 3, 1.0), Recorded([0, 1], [[0.0], [1.0]])):
-        with pytest.raises(ShapeError, match=r"the robot has 2: a, b"):
+        with pytest.raises(ShapeError, match=r"the robot has 2: a, b\. Say a number for each.*trajectory\.goal"):
             for_joints(wrong, ["a", "b"])
 
 

@@ -67,6 +67,14 @@ def test_a_first_description_is_written_that_can_be_explained_and_trained_on(mod
     assert status == 0, "the run brings its robot, whatever became of the file"
 
 
+def test_what_is_next_finds_a_description_in_another_folder(model, verb, tmp_path):
+    (tmp_path / "leg").mkdir()
+    (tmp_path / "leg.xml").rename(tmp_path / "leg" / "leg.xml")
+    status, out, _ = verb("robot", "leg/leg.xml", "out=leg/first.yaml")
+    assert status == 0
+    assert "next: pliant robot leg/first.yaml; pliant train robot=leg/first.yaml task=reach" in out
+
+
 def test_a_description_is_never_overwritten(model, verb, tmp_path):
     (tmp_path / "leg.yaml").write_text("mine")
     status, _, err = verb("robot", "leg.xml", "out=leg.yaml")

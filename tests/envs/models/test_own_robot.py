@@ -1,5 +1,7 @@
 """What the files of users contain, met: defaults, gears, degrees, names left out, what MuJoCo refuses."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -203,6 +205,23 @@ def test_free_and_ball_joints_tendons_mimics_and_unnamed_actuators_are_no_obstac
         assert robot.read().position == pytest.approx([0.3, 0.2, 0.2])
         assert robot.read().sensors == pytest.approx([1.0, 0.0, 0.0, 0.0])
         robot.send(robot.info.rest)
+
+
+def test_a_keyframe_loses_the_numbers_of_a_joint_that_becomes_passive(tmp_path):
+    text = """<mujoco><worldbody><body><joint name="a" axis="0 1 0" range="-1 1"/><geom size="0.05" mass="0.3"/>
+    <body pos="0 0 0.2"><joint name="b" axis="0 1 0" range="-1 1"/><geom size="0.04" mass="0.2"/></body></body>
+    </worldbody><actuator><position joint="a" kp="9" ctrlrange="-1 1"/>
+    <position joint="b" kp="9" ctrlrange="-1 1"/></actuator>
+    <keyframe><key name="home" qpos="0.1 0.2" ctrl="0.1 0.2"/></keyframe></mujoco>"""
+    (tmp_path / "arm.xml").write_text(text)
+    model = own_robot("arm.xml", tmp_path, joints={"a": "passive"}, start="home")
+    twin = copy.deepcopy(model)
+    twin.spec.joint("a").damping[0] = 1.0
+    assert model.spec.joint("a").damping[0] == 0.0
+    with SimulatedRobot(model, 0.01) as robot:
+        assert robot.info.command_names == ("b/position",)
+        assert robot.info.rest == pytest.approx([0.2])
+        assert robot.read().position == pytest.approx([0.1, 0.2])
 
 
 def test_a_urdf_is_a_robot(tmp_path):
