@@ -424,7 +424,8 @@ def find_drive(source: str) -> DriveKind:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigurationError(
-            f"drive {source!r} cannot be imported ({error}). Its file must be on the import path of this process."
+            f"drive {source!r} cannot be imported ({error}). Its folder must be on the import path of "
+            "this process: PYTHONPATH=FOLDER"
         ) from error
     if not isinstance(found, DriveKind):
         raise ConfigurationError(

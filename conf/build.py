@@ -8,6 +8,7 @@ there.
 """
 
 import importlib.util
+import logging
 import os
 import re
 import sys
@@ -82,7 +83,8 @@ def check_trusted(settings: Any, what: str, trust: Sequence[str] = _TRUSTED) -> 
         if not _trusted(target, trusted):
             raise ConfigurationError(
                 f"configuration of {what}: target {target!r} is of no trusted package ({', '.join(trusted)}). "
-                "If you trust it, add its package to the environment variable PLIANT_TARGETS."
+                "If you trust it, say so by the environment variable: "
+                f"PLIANT_TARGETS={','.join((*_of_the_user(), target.partition('.')[0]))}"
             )
     return trusted
 
@@ -131,6 +133,8 @@ def _trusted(target: str, trusted: Sequence[str]) -> bool:
     top = {name.partition(".")[0] for name in trusted}
     if target.partition(".")[0] not in top:
         return False
+    log = logging.getLogger(get_object.__module__)
+    told, log.disabled = log.disabled, True  # building it tells, in our words
     try:
         found = get_object(target)
         home = getattr(found, "__module__", None) or ""
@@ -139,6 +143,8 @@ def _trusted(target: str, trusted: Sequence[str]) -> bool:
             home = source.rpartition(":")[0]
     except Exception:  # importing may fail in any way; building it will say how
         home = target
+    finally:
+        log.disabled = told
     return _within(home, trusted) or target in trusted
 
 

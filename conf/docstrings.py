@@ -18,6 +18,7 @@ TERMS: Mapping[str, str] = {
     "observations": "observations",
     "rewards": "rewards",
     "ends": "ends",
+    "markers": "markers",
 }
 """Where in `pliant.envs.tasks` the terms are that a task has under a name."""
 

@@ -91,20 +91,28 @@ def choices(group: str) -> tuple[Choice, ...]:
     """
     if group not in groups():
         raise unknown_name("group", group, groups())
-    return tuple(Choice(file.stem, read_comments(file).summary) for file in sorted((ROOT / group).glob("*.yaml")))
+    return _choices_in(ROOT / group)
+
+
+def _choices_in(folder: Path) -> tuple[Choice, ...]:
+    return tuple(Choice(file.stem, read_comments(file).summary) for file in sorted(folder.glob("*.yaml")))
 
 
 def groups_of_verb(verb: str, words: Sequence[str] = ()) -> tuple[Group, ...]:
-    """The groups of a verb, with the choices that are made.
+    """The groups of a verb, with the choices that are made; those in folders of the user's own come first.
 
     Args:
         verb: its file's name.
-        words: of the command line, `group=choice`.
+        words: of the command line, `group=choice`, and `hydra.searchpath=[file://FOLDER]`.
     """
     known = read_comments(_file(verb)).groups
     made = _composed(verb, _hydras(verb, words)).choices
+
+    def own(group: str) -> list[Choice]:
+        return [choice for folder in _folders(words) for choice in _choices_in(folder / group)]
+
     found = [
-        Group(name, comment, made.get(name) or "", choices(name))
+        Group(name, comment, made.get(name) or "", (*own(name), *choices(name)))
         for name, comment in known.items()
         if name in groups()
     ]
@@ -198,17 +206,21 @@ def _composed(name: str, words: tuple[str, ...]) -> _Composition:
     with initialised() as loader:
         config = compose(name, overrides=list(words))
         found = loader.compute_defaults_list(name, list(words), RunMode.RUN)
-    folders = [ROOT]
-    for word in words:
-        if word.startswith("hydra.searchpath="):
-            folders += [Path(p.removeprefix("file://")) for p in word.partition("=")[2].strip("[]").split(",")]
     files = []
     for one in found.defaults:
-        file = next((f for folder in folders if (f := folder / f"{one.config_path}.yaml").is_file()), None)
+        file = next(
+            (f for folder in (ROOT, *_folders(words)) if (f := folder / f"{one.config_path}.yaml").is_file()), None
+        )
         if file is not None:
             files.append((file, tuple(filter(None, (one.package or "").split(".")))))
     raw: Any = OmegaConf.to_container(config, resolve=False)
     return _Composition(raw, config, tuple(files), found.overrides.known_choices)
+
+
+def _folders(words: Sequence[str]) -> list[Path]:
+    """The folders of a user's own choices that a command line names."""
+    named = [word.partition("=")[2] for word in words if word.startswith("hydra.searchpath=")]
+    return [Path(place.removeprefix("file://")) for places in named for place in places.strip("[]").split(",")]
 
 
 def _settings(composition: _Composition) -> Iterator[Setting]:

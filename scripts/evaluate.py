@@ -43,9 +43,10 @@ def show(name: str, found: dict[str, Any], console: Console) -> None:
     """Print what was found under one condition."""
     deviation, lowest, highest = (found[f"reward_{kind}"] for kind in ("deviation", "lowest", "highest"))
     console.print(f"{name:12} {found['episodes']:6} episodes: {success_text(found)}", highlight=False)
+    console.print(f"{'':12} {reward_text(found)}", highlight=False)
+    failed = f", {found['failures']} failures of the robot" if found["failures"] else ""
     console.print(
-        f"{'':12} {reward_text(found)}, ± {deviation:.2f} from {lowest:.2f} to {highest:.2f}; "
-        f"{found['length_mean']:.0f} periods, {found['failures']} failures of the robot",
+        f"{'':12} ± {deviation:.2f}, {lowest:.2f} to {highest:.2f}; {found['length_mean']:.0f} periods{failed}",
         highlight=False,
     )
 

@@ -26,10 +26,14 @@ def job(config: DictConfig) -> None:
     info, console = OnnxPolicy.load(file).info, Console(soft_wrap=True)
     of = f"joints: {', '.join(info.joints)}" if info.joints else f"environment: {info.robot}"
     console.print(f"{of}; period {info.period:g} s")
-    for kind, channels in (("observation", info.observations), ("action", info.actions)):
-        for k, channel in enumerate(channels):
-            name = f"{kind}\\[{k}]  {channel.name}"
-            console.print(f"{name:44} \\[{channel.low:g}, {channel.high:g}] {channel.unit}", highlight=False)
+    rows = [
+        (f"{kind}[{k}]  {channel.name}", f"[{channel.low:g}, {channel.high:g}] {channel.unit}")
+        for kind, channels in (("observation", info.observations), ("action", info.actions))
+        for k, channel in enumerate(channels)
+    ]
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, bounds in rows:
+        console.print(f"{name:{width}}  {bounds}", highlight=False, markup=False)
     if config.to is not None:
         file = write_bytes(Path(config.to), file.read_bytes())
     console.print(f"{'file' if config.to is None else 'written'}: {file}")

@@ -21,13 +21,15 @@ from pliant.errors import ConfigurationError, OutputError
 from pliant.files import existing_file, write_bytes
 
 _MODELS = (".xml", ".mjcf", ".urdf")
+_NOTHING = 1e-9
+"""What a joint carries, N·m or N, below which it carries nothing but rounding."""
 
 
 def show(facts: RobotFacts, console: Console) -> None:
     """Print what there is to know of a robot."""
-    info = facts.robot.info
+    info, count = facts.robot.info, len(facts.joints)
     console.print(
-        f"[bold]{info.name}[/]: {len(facts.joints)} joints, {facts.mass:.3g} kg; "
+        f"[bold]{info.name}[/]: {count} joint{'' if count == 1 else 's'}, {facts.mass:.3g} kg; "
         f"a command every {info.period:g} s, physics every {facts.timestep:g} s",
         highlight=False,
     )
@@ -39,7 +41,7 @@ def show(facts: RobotFacts, console: Console) -> None:
             f"{joint.low:.3g} … {joint.high:.3g} {length}",
             joint.drive,
             f"{joint.inertia:.2e} {inertia}",
-            f"{joint.load:.3g} {force}",
+            f"{0.0 if abs(joint.load) < _NOTHING else joint.load:.3g} {force}",
             f"{joint.stiffness:.3g} {force}/{length}",
         )
     console.print(joints)
@@ -66,7 +68,12 @@ def job(arguments: list[str]) -> None:
     """Explain, or write a description."""
     words = [word for word in arguments if "=" not in word]
     settings = dict(word.split("=", 1) for word in arguments if "=" in word)
-    if len(words) != 1 or set(settings) - {"out"}:
+    for key in set(settings) - {"out"}:
+        raise ConfigurationError(
+            f"pliant robot knows no setting {key!r}, only out=FILE: it explains a robot as its file has it. "
+            "What may be said of one: pliant train robot=ROBOT --help."
+        )
+    if len(words) != 1:
         raise ConfigurationError("say which robot: pliant robot ROBOT [out=FILE]; more: pliant robot --help.")
     (name,), console = words, Console(soft_wrap=True)
     if "out" not in settings:

@@ -32,7 +32,8 @@ def find_law(name: str) -> Law:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ConfigurationError(
-            f"law {name!r} cannot be imported ({error}). Its file must be on the import path of this process."
+            f"law {name!r} cannot be imported ({error}). Its folder must be on the import path of "
+            "this process: PYTHONPATH=FOLDER"
         ) from error
     if not isinstance(found, Law):
         raise ConfigurationError(f"{name!r} is a {type(found).__name__}, not a law (see compliance_law).")

@@ -121,8 +121,8 @@ def find_term(kind: str, name: str) -> Callable[..., Any]:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ConfigurationError(
-            f"{kind} term {name!r} cannot be imported ({error}). Its file must be on the import path of this "
-            "process."
+            f"{kind} term {name!r} cannot be imported ({error}). Its folder must be on the import path of "
+            "this process: PYTHONPATH=FOLDER"
         ) from error
     if not callable(found):
         raise ConfigurationError(f"{name!r} is a {type(found).__name__}, no term.")

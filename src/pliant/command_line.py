@@ -53,6 +53,14 @@ _VALUED = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn"
 def note_command(verb: str) -> None:
     """Remember the command as it was typed, and when."""
     os.environ[_COMMAND] = shlex.join(["pliant", verb, *sys.argv[1:]])
+    _note_begin()
+
+
+def _note_begin() -> None:
+    """Remember when a job began.
+
+    A function, because launchers send a job to other processes with all it names, and no `ContextVar` can be.
+    """
     _BEGIN.set(time.monotonic())
 
 
@@ -209,7 +217,7 @@ def _explained(job: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
         ours = HydraConfig.get()
         given = [word for word in ours.overrides.hydra if word.startswith("hydra.searchpath=")]
         quiet_mujoco()
-        _BEGIN.set(time.monotonic())
+        _note_begin()
         try:
             with explained_errors():
                 check_settings(config, usual_settings(str(ours.job.config_name), [*given, *ours.overrides.task]))

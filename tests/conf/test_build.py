@@ -58,8 +58,20 @@ def test_every_choice_of_the_learning_configuration_builds(trajectory, ilc):
 def test_what_is_named_by_module_and_name_is_not_even_imported(settings, tmp_path, monkeypatch):
     (tmp_path / "evil.py").write_text("raise SystemExit('run')")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ConfigurationError, match=r"'evil\.spring' is of no trusted package"):
+    monkeypatch.setenv("PLIANT_TARGETS", "my_lab")
+    with pytest.raises(
+        ConfigurationError, match=r"'evil\.spring' is of no trusted package.*PLIANT_TARGETS=my_lab,evil$"
+    ):
         build(settings, "robot", LEARNED)
+
+
+def test_a_module_that_is_nowhere_is_told_once_and_in_our_words(monkeypatch, caplog):
+    monkeypatch.setenv("PLIANT_TARGETS", "nowhere")
+    task = {"_target_": "pliant.envs.tasks.compose", "name": "mine", "rewards": {"it": {"term": "nowhere.effort"}}}
+    parts = {"observations": {}, "ends": {"time": {"term": "time_up", "duration": 1.0}}}
+    with pytest.raises(ConfigurationError, match=r"'nowhere\.effort' cannot be imported.*PYTHONPATH=FOLDER"):
+        build({**task, **parts}, "task", LEARNED)
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("module", ["evil", "my-evil", "an evil one", "évil", "a:b"])

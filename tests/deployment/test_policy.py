@@ -296,7 +296,9 @@ def test_what_does_not_fit_is_refused_before_anything_connects(policy_file, over
 
 
 def test_a_robot_without_a_machine_is_simulated_only():
-    with pytest.raises(ConfigurationError, match=r"'rig1' describes no machine.*robot\.machine=\{bus: dynamixel"):
+    with pytest.raises(
+        ConfigurationError, match=r"'rig1' describes no machine.*\+\+robot\.machine=\{bus: dynamixel"
+    ):
         machine("hardware=real", "port=x", "robot=rig1")
 
 

@@ -32,6 +32,9 @@ def test_a_folder_of_ones_own_is_looked_into(verb, leg):
     assert status == 0
     assert "\ntask.…: Stand." in out
     assert rows(out, "task")["hold"] == "0.2 so long, s"
+    choices = out.partition("\ntask=… (mine):\n")[2].splitlines()
+    assert choices[0].split() == ["mine", "Stand."]
+    assert choices[1].split()[0] == "press"
 
 
 def test_the_values_given_are_shown(verb):

@@ -45,6 +45,14 @@ def test_a_model_is_explained(model, verb):
         assert expected in out
 
 
+def test_a_joint_that_carries_nothing_is_told_so_and_one_joint_is_one(verb):
+    status, out, _ = verb("robot", "smartsix")  # its drives carry the weight
+    assert status == 0
+    assert out.count(" 0 N·m ") == 6
+    _, out, _ = verb("robot", "rig1")
+    assert "rig1: 1 joint, " in out
+
+
 def test_a_first_description_is_written_that_can_be_explained_and_trained_on(model, verb, tmp_path):
     status, out, _ = verb("robot", "leg.xml", "out=leg.yaml")
     assert status == 0
@@ -91,7 +99,7 @@ def test_a_description_is_never_overwritten(model, verb, tmp_path):
         (["arm2", "out=x.yaml"], "a description is written of a model file"),
         (["leg.xml", "out=../x.yaml"], "belongs beside its model"),
         (["leg.xml", "arm2"], "say which robot"),
-        (["leg.xml", "to=x.yaml"], "say which robot"),
+        (["leg.xml", "to=x.yaml"], "knows no setting 'to', only out=FILE"),
     ],
 )
 def test_what_makes_no_sense_is_explained(model, verb, arguments, expected):

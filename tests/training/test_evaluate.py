@@ -1,7 +1,10 @@
+import io
 import json
 
 import pytest
+from rich.console import Console
 
+from pliant.scripts.evaluate import show
 from pliant.training.statistics import Episode, summary
 
 
@@ -20,6 +23,18 @@ def test_it_says_how_good_a_policy_is_on_seeds_and_on_robots_that_differ(verb, t
     page = (tmp_path / "out" / "report.html").read_text()
     assert "<svg" in page
     assert "hardest" in page
+
+
+def test_what_was_found_fits_a_terminal_and_failures_are_told_where_there_are_some():
+    episodes = [Episode(k, -1000.5 * (k + 1), 200, None, "") for k in range(20)]
+    found, told = summary(episodes), io.StringIO()
+    show("as built", found, Console(file=told, soft_wrap=True))
+    first, reward, spread = told.getvalue().splitlines()
+    assert max(map(len, (first, reward, spread))) <= 80
+    assert spread.strip().endswith("-20010.00 to -1000.50; 200 periods")
+    told = io.StringIO()
+    show("as built", {**found, "failures": 3}, Console(file=told, soft_wrap=True))
+    assert told.getvalue().endswith("200 periods, 3 failures of the robot\n")
 
 
 def test_it_repeats_itself(verb, trained, tmp_path):

@@ -17,6 +17,7 @@ def test_what_a_policy_sees_and_does_is_shown_and_its_file_copied(verb, run, tmp
     assert status == 0, err
     for expected in ("joints: joint; period 0.02 s", "joint/goal", "joint/preset", "file: run/policy.onnx"):
         assert expected in out
+    assert len({line.index(" [") for line in out.splitlines() if line.startswith(("obs", "act"))}) == 1, "in line"
     assert verb("export", "run", "to=files/arm.onnx")[0] == 0
     assert (tmp_path / "files" / "arm.onnx").read_bytes() == (run / "policy.onnx").read_bytes() == before
     one, two = verb("play", "run", "window=false"), verb("play", "files/arm.onnx", "window=false")

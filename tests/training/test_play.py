@@ -21,13 +21,14 @@ def no_display(monkeypatch):
 
 @pytest.mark.usefixtures("no_display")
 @pytest.mark.parametrize("policy", ["zero", "random"])
-def test_a_first_look_needs_no_policy(verb, policy):
+def test_a_first_look_needs_no_policy(verb, policy, recwarn):
     status, out, err = verb("play", policy, "robot=rig1", "task.duration=0.3")
     assert status == 0, err
     lines = [line for line in out.splitlines() if line.strip().startswith("20000")]
     assert [line.split()[0] for line in lines] == ["2000000", "2000001", "2000002"]
     assert "no display here" in out
     assert verb("play", policy, "robot=rig1", "task.duration=0.3")[1] == out
+    assert not [told for told in recwarn if "copying the environment" in str(told.message)]
 
 
 @pytest.mark.slow

@@ -11,7 +11,9 @@ import time
 import pytest
 from rich.console import Console
 
+from pliant import command_line
 from pliant.errors import MissingFileError, UnknownNameError
+from pliant.scripts import train
 from pliant.training.sweep_report import Sweep, write_report
 from pliant.training.sweeps import Job, collect, label, show_jobs
 
@@ -146,6 +148,12 @@ def test_every_launcher_gives_what_one_process_gives(pliant, tiny, tmp_path, lau
     here, there = rows(tmp_path / "basic"), rows(tmp_path / "sweep")
     assert [row["reward_mean"] for row in here] == [row["reward_mean"] for row in there]
     assert [row["seed"] for row in there] == ["0", "1"]
+
+
+def test_a_job_can_be_sent_to_another_process():
+    cloudpickle = pytest.importorskip("cloudpickle")  # what joblib and submitit send it by
+    sent = cloudpickle.loads(cloudpickle.dumps(command_line._explained(train.job)))
+    assert sent.__wrapped__ is train.job
 
 
 @pytest.mark.parametrize(

@@ -242,7 +242,7 @@ class ControllerDeployment(Deployment):
         numbers = self.metrics()
         write_json(folder / "metrics.json", numbers)
         if numbers["max_difference_rad"] is not None:
-            text = f"largest difference from the simulation {numbers['max_difference_rad']:.4f} rad"
+            text = _in_short(numbers)
             console.print(f"{text}; results in {folder}", highlight=False, soft_wrap=True)
         if not self.trace.sent:
             return numbers, None
@@ -254,6 +254,20 @@ class ControllerDeployment(Deployment):
             numbers,
             self.ran,
         )
+
+
+def _in_short(numbers: Mapping[str, Any]) -> str:
+    """What came of a run, in a line: its error, the difference from the simulation, what was held back."""
+    said = []
+    if numbers.get("max_error_rad") is not None:
+        said.append(f"largest error {numbers['max_error_rad']:.4f} rad")
+    each = numbers["max_difference_per_joint_rad"]
+    joint = max(each, key=each.__getitem__)
+    at = f" ({joint})" if each[joint] > 0.0 else ""
+    said.append(f"largest difference from the simulation {numbers['max_difference_rad']:.4f} rad{at}")
+    if numbers["limited"]:
+        said.append(f"less sent than asked in {numbers['limited']} periods")
+    return ", ".join(said)
 
 
 class ControllerRun:

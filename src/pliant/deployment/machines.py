@@ -49,7 +49,7 @@ def _maker(description: RobotDescription, kind: str) -> Maker:
     if not isinstance(machine, Mapping):
         raise ConfigurationError(
             f"robot {name!r} describes no machine, so only hardware=simulated is there. Say what drives it: "
-            "robot.machine={bus: dynamixel, model: XM430-W350, servos: {JOINT: 1}}, or of an arm of Universal "
+            "++robot.machine={bus: dynamixel, model: XM430-W350, servos: {JOINT: 1}}, or of an arm of Universal "
             "Robots "
             "{controller: ur, model: ur10e}."
         )

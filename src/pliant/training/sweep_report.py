@@ -107,7 +107,8 @@ class Sweep:
         """The numbers to show: the one that counts, then others that differ from job to job."""
         names = dict.fromkeys(name for job in self.jobs for name in _numbers(job))
         finished = [job for job in self.jobs if job.metrics]
-        others = [n for n in names if n != self.metric and len({str(j.metrics.get(n)) for j in finished}) > 1]
+        told = {self.metric, *self.varied}  # a seed is both varied and in the metrics
+        others = [n for n in names if n not in told and len({str(j.metrics.get(n)) for j in finished}) > 1]
         return [self.metric, *others[:_SHOWN]]
 
     def settings(self, job: Job) -> str:
