@@ -79,7 +79,7 @@ def _numbers(found: Mapping[str, Any]) -> list[tuple[str, object]]:
     if rate is not None:
         low, high = found["success_rate_low"], found["success_rate_high"]
         rows = [("success rate", f"{rate:.1%}"), ("its 95 % confidence interval", f"{low:.1%} to {high:.1%}")]
-    if found.get("reward_mean_low") is not None:
+    if found["reward_mean_low"] is not None:
         within = f"{found['reward_mean_low']:.4g} to {found['reward_mean_high']:.4g}"
         rows.append(("95 % confidence interval of the mean reward", within))
     return [
