@@ -9,15 +9,17 @@ out=leg.yaml a first description of the model is written, to be changed and trai
   pliant train robot=./leg.yaml task=reach
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from pliant import command_line
-from pliant.envs.description import describe, is_file
+from pliant.deployment.machines import torques_that_nothing_tells
+from pliant.envs.description import RobotDescription, describe, is_file
 from pliant.envs.explanation import RobotFacts, explain, first_description
-from pliant.errors import ConfigurationError, OutputError
+from pliant.errors import ConfigurationError, OutputError, PliantError
 from pliant.files import existing_file, write_bytes
 
 _MODELS = (".xml", ".mjcf", ".urdf")
@@ -64,6 +66,21 @@ def show(facts: RobotFacts, console: Console) -> None:
         console.print(f"missing: {line}", highlight=False)
 
 
+def _bench(description: RobotDescription) -> Iterator[str]:
+    """Lines on what its servos lack."""
+    on = "hardware=emulated and hardware=real"
+    try:
+        blind = torques_that_nothing_tells(description)
+    except PliantError as error:
+        yield f"missing: a machine that fits, for {on}: {error}"
+        return
+    if blind:
+        yield (
+            f"missing: no servo tells the torque of {', '.join(blind)}: a policy for {on} learns without, "
+            "'task.observations.joints.names=[*/position,*/velocity]'"
+        )
+
+
 def job(arguments: list[str]) -> None:
     """Explain, or write a description."""
     words = [word for word in arguments if "=" not in word]
@@ -77,7 +94,10 @@ def job(arguments: list[str]) -> None:
         raise ConfigurationError("say which robot: pliant robot ROBOT [out=FILE]; more: pliant robot --help.")
     (name,), console = words, Console(soft_wrap=True)
     if "out" not in settings:
-        show(explain(describe(name)), console)
+        description = describe(name)
+        show(explain(description), console)
+        for line in _bench(description):
+            console.print(line, highlight=False, markup=False)
         return
     if not (is_file(name) and Path(name).suffix in _MODELS):
         raise ConfigurationError(

@@ -83,6 +83,26 @@ def test_what_is_next_finds_a_description_in_another_folder(model, verb, tmp_pat
     assert "next: pliant robot leg/first.yaml; pliant train robot=leg/first.yaml task=reach" in out
 
 
+@pytest.mark.parametrize(("servo", "told"), [("XL430-W250", True), ("XM430-W350", False)])
+def test_servos_that_tell_no_torque_are_named_before_anything_is_learned(model, verb, tmp_path, servo, told):
+    lines = ("model: leg.xml", "joints: {knee: {drive: position_loop, kp: 20.0, torque_limit: 2.0}}")
+    machine = f"machine: {{bus: dynamixel, model: {servo}, servos: {{knee: 1}}}}"
+    (tmp_path / "leg.yaml").write_text("\n".join((*lines, machine)))
+    status, out, err = verb("robot", "./leg.yaml")
+    assert status == 0, err
+    assert ("no servo tells the torque of knee: " in out) == told
+
+
+def test_a_machine_that_does_not_fit_is_told_of_and_the_robot_is_explained(model, verb, tmp_path):
+    joint = "joints: {knee: {drive: position_loop, kp: 20.0, torque_limit: 2.0}}"
+    machine = "machine: {bus: dynamixel, model: AX-12A, servos: {knee: 1}}"  # it has no watchdog
+    (tmp_path / "leg.yaml").write_text("\n".join(("model: leg.xml", joint, machine)))
+    status, out, _ = verb("robot", "./leg.yaml")
+    assert status == 0
+    assert "missing: a machine that fits, for hardware=emulated and hardware=real: " in out
+    assert "no servo tells" not in verb("robot", "hexapod")[1], "an AX-12A's torque is estimated"
+
+
 def test_a_description_is_never_overwritten(model, verb, tmp_path):
     (tmp_path / "leg.yaml").write_text("mine")
     status, _, err = verb("robot", "leg.xml", "out=leg.yaml")

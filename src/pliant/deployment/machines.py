@@ -89,6 +89,20 @@ def _sensing(robot: Robot, config: DynamixelConfig) -> Robot:
     return sensing if sensing.estimated else robot
 
 
+def torques_that_nothing_tells(description: RobotDescription) -> list[str]:
+    """Joints of Dynamixel servos whose torque nothing tells: no current, spring or estimate.
+
+    Raises:
+        ConfigurationError, UnknownNameError: as `dynamixel_config`.
+    """
+    if "bus" not in (description.machine or {}):
+        return []
+    config = dynamixel_config(description, "")
+    robot = _sensing(DynamixelRobot(config), config)
+    blind = robot.unmeasured - robot.estimated
+    return [joint.name for joint in config.joints if f"{joint.name}/torque" in blind and not joint.compliant]
+
+
 _KINDS = ("simulated", "emulated", "real")
 _MAKERS: Mapping[str, Mapping[str, Mapping[str, Maker]]] = {
     "bus": {"dynamixel": {"real": _dynamixel, "emulated": _emulated_dynamixel}},
