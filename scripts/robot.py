@@ -109,7 +109,7 @@ def job(arguments: list[str]) -> None:
     if out.resolve().parent != file.parent:
         raise ConfigurationError(f"the description belongs beside its model: out={file.parent / out.name}.")
     write_bytes(out, first_description(file).encode())
-    name = out if len(out.parts) > 1 else f"./{out}"
+    name = str(out) if len(out.parts) > 1 else f"./{out}"
     console.print(f"written: {out}\nnext: pliant robot {name}; pliant train robot={name} task=reach")
 
 
