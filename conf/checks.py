@@ -105,8 +105,8 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
 
 _DECIMAL = ("robot", "task", "trajectory", "env_options")
 """Where a whole number in a file may well have been meant as any number (`k: 40`)."""
-_OPTIONAL = {"period", "hardware.supply", "duration"}
-"""Numbers that may be null."""
+_OPTIONAL = {"period", "hardware.supply", "duration", "beside"}
+"""Values that may be null."""
 _TEXTS = {
     "policy",
     "env",
@@ -114,7 +114,6 @@ _TEXTS = {
     "feedforward",
     "variant",
     "environment",
-    "video",
     "to",
     "docs",
     "learning.resume",
