@@ -79,7 +79,6 @@ def job(config: DictConfig) -> None:
     check_bounds("episodes", config.episodes, 1, 10**9)
     size = {name: int(check_bounds(name, config[name], 16, 4096, "pixels")) for name in ("width", "height")}
     env = make_environment(config, mode, **({} if mode is None else size))
-    spec = env.unwrapped.spec  # a wrapper's own copies the robot
     console.print(f"{'seed':>10}  {'reward':>9}  {'periods':>7}")
     episodes: list[Episode] = []
     shots: list[list[Shot]] = []
@@ -88,7 +87,7 @@ def job(config: DictConfig) -> None:
         beside = None if config.film is None else policy_beside(config, env)
         for k in range(int(config.episodes)):
             seed = int(config.seed) + k
-            with explained(spec.id if spec else "play"):
+            with explained(config.get("env")):
                 if config.film is None:
                     episodes.append(run_episode(policy, env, seed))
                 else:

@@ -8,8 +8,7 @@ from rich.console import Console
 
 from pliant import command_line
 from pliant.envs.recorded_episode import AFTER
-from pliant.envs.rendering import RenderingError
-from pliant.errors import ConfigurationError, MissingExtraError, require_extra
+from pliant.errors import ConfigurationError, PliantError, require_extra
 from pliant.files import plain, write_json
 from pliant.progress import progress
 from pliant.training.checkpoints import has_checkpoint
@@ -83,7 +82,7 @@ def policy_film(config: DictConfig, folder: Path, console: Console) -> Film | st
         rate = min(_RATE, _MOST / longest)
         with progress(console, "film", len(picture_instants(shots, rate))) as steps:
             images, rate = film(shots, _WIDTH, _HEIGHT, rate=rate, note=steps.advance)
-    except (RenderingError, MissingExtraError, ConfigurationError) as error:
+    except PliantError as error:
         return f"No film: {error}"
     caption = f"An episode that neither has seen, with what the task marks, and {AFTER:g} s after its end."
     return Film(images, rate, caption)

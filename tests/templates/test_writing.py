@@ -45,6 +45,25 @@ def test_nothing_is_overwritten_and_nothing_is_written_beside_what_is_there(kind
     assert (tmp_path / f"test_{NAME}.py").read_text() == "mine"
 
 
+def test_where_the_disk_is_full_nothing_is_left(tmp_path, monkeypatch):
+    begun, path_open = [], Path.open
+
+    def full(path, mode="r", **options):
+        file = path_open(path, mode, **options)
+        if mode == "x":
+            begun.append(path)
+            if len(begun) == 2:
+                file.close()
+                file = path_open(Path("/dev/full"), "w")
+        return file
+
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(OutputError, match=r"No space left on device\. Nothing was written"):
+        write_template("law", NAME, tmp_path)
+    assert len(begun) == 2
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "reason"),
     [

@@ -15,7 +15,7 @@ from pliant.errors import ConfigurationError, MismatchError, UnknownNameError
 from pliant.training.environments import make_environment, policy_info, vector_environments
 from pliant.training.episode_recorder import EpisodeRecorder
 from pliant.training.evaluation import run_episode
-from pliant.training.registered import RegisteredEnv, known_id
+from pliant.training.registered import RegisteredEnv, explained, known_id
 
 OWN = '''
 import gymnasium
@@ -269,6 +269,13 @@ def test_what_is_for_robots_only_is_refused(verb, verb_name, words, message):
     status, out, err = verb(verb_name, f"env={ID}", *words, *folder)
     assert status == 2, out
     assert message in err
+
+
+def test_a_fault_of_ours_is_not_told_as_one_of_the_environment():
+    with pytest.raises(ConfigurationError, match="environment 'CartPole-v1': broken"), explained("CartPole-v1"):
+        raise TypeError("broken")
+    with pytest.raises(TypeError, match="broken"), explained(None):
+        raise TypeError("broken")
 
 
 @pytest.mark.parametrize("name", ["arm3", "pliant/Arm-v0"])

@@ -8,6 +8,7 @@ import pytest
 
 from pliant.controllers.policies import OnnxPolicy, load_policy, made_for
 from pliant.controllers.policies.onnx import read_onnx_label
+from pliant.errors import FileFormatError
 from pliant.training.evaluation import HELD_OUT
 from pliant.training.run_settings import resumed
 
@@ -26,6 +27,17 @@ def test_the_default_reaches_what_it_promises_on_held_out_seeds(verb, tmp_path):
     assert metrics["seed"] == HELD_OUT
     assert metrics["success_rate_low"] >= 0.95
     assert metrics["success_rate_randomised"] >= 0.9
+
+
+def test_a_film_that_fails_leaves_the_report_and_says_why(verb, tiny, tmp_path, monkeypatch):
+    def fail(*_):
+        raise FileFormatError("untrained.onnx is damaged")
+
+    monkeypatch.setattr("pliant.scripts.train.record_beside", fail)
+    options = [o for o in tiny["ppo"] if not o.startswith(("report", "logging"))]
+    status, _, err = verb("train", *options, "steps=64", "logging.to=[csv]", "hydra.run.dir=run")
+    assert status == 0, err
+    assert "No film: untrained.onnx is damaged" in (tmp_path / "run" / "report.html").read_text()
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "sac", "td3", "tqc"])

@@ -61,14 +61,18 @@ def write_template(kind: str, name: str, folder: Path) -> list[Path]:
         raise OutputError(
             f"there is {', '.join(there)} already; nothing was written. Choose another name or folder."
         )
+    begun: list[Path] = []
     for path, text in texts.items():
         ensure_folder(path.parent)
         try:
             with path.open("x", encoding="utf-8") as file:
+                begun.append(path)
                 file.write(_renamed(kind, name, text))
         except OSError as error:
-            raise OutputError(f"cannot write {path}: {error.strerror}.") from error
-    return list(texts)
+            for other in begun:
+                other.unlink()
+            raise OutputError(f"cannot write {path}: {error.strerror}. Nothing was written.") from error
+    return begun
 
 
 def next_commands(kind: str, name: str) -> list[str]:

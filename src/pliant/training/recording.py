@@ -1,6 +1,5 @@
 """Episodes recorded for a film: a policy's, and beside it those of another one, such as itself before training."""
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +57,7 @@ def record_beside(config: DictConfig, folder: Path, seed: int) -> list[Shot]:
     try:
         files = {"policy": folder / TRAINED, "untrained": folder / UNTRAINED}
         policies = {label: load_policy(file, policy_info(env)) for label, file in files.items()}
-        with nullcontext() if config.get("env") is None else explained(str(config.env)):
+        with explained(config.get("env")):
             return [record_episode(policy, env, seed, label)[1] for label, policy in policies.items()]
     finally:
         env.close()

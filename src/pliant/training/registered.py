@@ -123,11 +123,17 @@ def known_id(name: str) -> str:
 
 
 @contextmanager
-def explained(name: str) -> Iterator[None]:
-    """Raise `ConfigurationError`, which names the environment, where it cannot be made or drawn."""
+def explained(name: str | None) -> Iterator[None]:
+    """Raise `ConfigurationError`, which names the environment, where it cannot be made or drawn.
+
+    Args:
+        name: its id; None: one of our own, whose faults are not the user's.
+    """
     try:
         yield
     except (TypeError, ImportError, gymnasium.error.Error) as error:
+        if name is None:
+            raise
         raise ConfigurationError(f"environment {name!r}: {error}") from error
 
 
