@@ -95,8 +95,9 @@ def write_metrics(folder: Path, results: Sequence[Result], failures: Failures) -
 
 def _summary(results: Sequence[Result], failures: Failures) -> str:
     found = headline(results)
+    many = "" if len(results) == 1 else "s"
     text = (
-        f"{found[0].upper()}{found[1:]}; in {len(results)} experiments that took "
+        f"{found[0].upper()}{found[1:]}; in {len(results)} experiment{many} that took "
         f"{sum(r.seconds for r in results):.0f} s."
     )
     return text + (f" {len(failures)} could not be run." if failures else "")
