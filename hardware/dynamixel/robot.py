@@ -1,38 +1,25 @@
 """A robot of Dynamixel servos behind the robot interface."""
 
-import itertools
 import logging
 import math
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.errors import RobotError
 from pliant.hardware.dynamixel import mapping, setup
+from pliant.hardware.dynamixel.audit import Audit
 from pliant.hardware.dynamixel.bus import Bus, RefusalError
-from pliant.hardware.dynamixel.config import POSITION_MODES, DynamixelConfig, DynamixelJoint, ServoMount
+from pliant.hardware.dynamixel.config import POSITION_MODES, DynamixelConfig, ServoMount
+from pliant.hardware.dynamixel.goals import Goals
 from pliant.hardware.dynamixel.sensing import Sensors
-from pliant.hardware.dynamixel.watching import BLOCK, Watch
 from pliant.hardware.dynamixel.wire import Counters
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command, joint_signals
 from pliant.hardware.stopping import Exclusive
 from pliant.hardware.timing import Clock, SystemClock, Ticker
 
 log = logging.getLogger(__name__)
-
-_DIP = "has lost its torque (a dip of the supply?)"
-_GOAL = {"current": "goal_current", "pwm": "goal_pwm"}
-"""Register that drives a servo, by mode; `goal_position` in all others."""
-_AUDITED = {1: ("block",), 2: ("torque_enable", "bus_watchdog", "goal")}
-"""What is checked of every motor, in turn: what feedback does not show. A servo that restarts after a dip of the
-supply says nothing of it; it is only without torque, or an AX-12A without its settings, because the next goal
-switches its torque on again: there the LED, lit with the torque, tells. An AX-12A has all of it in one block."""
-_REMEMBERED = 16
-"""Goals of a servo that are remembered: what it was not told in so many periods, it did not take."""
-_QUIET = 0.75
-"""Share of the watchdog's time without a packet after which the servos are asked whether it has tripped."""
 
 
 class DynamixelRobot(Robot):
@@ -88,9 +75,9 @@ class DynamixelRobot(Robot):
             period=config.period,
             parameters=config.parameters,
         )
-        ends = np.cumsum([len(mapping.channels(joint)) for joint in config.joints]).tolist()
-        self._columns = [slice(a, b) for a, b in zip([0, *ends], ends, strict=False)]
         self._sensors = Sensors(self.bus, config)
+        self._goals = Goals(self.bus, config, self._sensors)
+        self._audit = Audit(self.bus, config, self._goals)
         self._exclusive = Exclusive(self._hold_still)
         self._commanded = -math.inf
         """When the last goals were sent, on the clock, s."""
@@ -98,19 +85,9 @@ class DynamixelRobot(Robot):
         self._torque = False
         """Whether a servo may have torque from us."""
         self._fault = ""
-        self._sent: Array | None = None
         self._low, self._high = self._info.low, self._info.high
-        self._goals: dict[str, dict[int, int]] = {}
-        """Counts of the last command, by register and servo."""
-        self._recent: dict[int, deque[int]] = {m.servo: deque(maxlen=_REMEMBERED) for _, _, m in self._motors}
         self._unheld: set[int] = set()
         """Servos that were stopped and have not confirmed it."""
-        self._suspicious = False
-        """Whether the bus was silent for so long that the watchdogs may have tripped."""
-        self._current_limits: dict[int, int] = {}
-        self._audits = itertools.cycle(itertools.product(_AUDITED[config.protocol], self._motors))
-        self._watch = Watch(config.limits, config.period * len(self._motors))
-        self._notices: list[str] = []
         self._left_out: set[int] | None = None
         """Servos that are passed over since `carry_on`; None: none is, and everything is checked."""
 
@@ -172,7 +149,7 @@ class DynamixelRobot(Robot):
                 return self._state()
             if self._engaged:
                 # Before the measurement, whose packets the servos take as a sign of life.
-                self._check_watchdog()
+                self._fail_if(self._audit.watchdogs())
             self._measure()
             if self._unheld:
                 self._confirm_halt()
@@ -191,14 +168,15 @@ class DynamixelRobot(Robot):
             if not self._engaged:
                 self._engage(wanted)
             if self._left_out is None:
-                self._check_watchdog()
+                self._fail_if(self._audit.watchdogs())
             wanted = np.clip(wanted, self._low, self._high)
             self._low, self._high = np.minimum(self._info.low, wanted), np.maximum(self._info.high, wanted)
             self._raise_if_stopped()
-            self._sent = self._write_goals(wanted)
+            self._goals.set(wanted)
+            self._goals.send(self._left_out or ())
             self._commanded = self._clock.now()
             self._raise_if_stopped()
-            sent: Array = self._sent.copy()
+            sent = self._told()
         beat = self._ticker.wait()
         self.overruns += beat.lateness > 0
         self.worst_lateness = max(self.worst_lateness, beat.lateness)
@@ -240,7 +218,7 @@ class DynamixelRobot(Robot):
 
     def notices(self) -> Sequence[str]:
         """Return the warnings of the servos' limits that have come since the last call."""
-        notices, self._notices = self._notices, []
+        notices, self._audit.warnings = self._audit.warnings, []
         return notices
 
     def stop(self) -> None:
@@ -291,10 +269,10 @@ class DynamixelRobot(Robot):
 
     def _begin(self) -> None:
         setup.prepare(self.bus, self.config)
-        self._engaged, self._torque, self._fault, self._sent = False, False, "", None
+        self._engaged, self._torque, self._fault, self._goals.command = False, False, "", None
         self._left_out = None
         self._unheld.clear()
-        self._watch.restart()
+        self._audit.restart()
         self._sensors.restart()
         self.overruns, self.worst_lateness = 0, 0.0
         self._start = self._clock.now()
@@ -312,24 +290,16 @@ class DynamixelRobot(Robot):
     def _check_health(self) -> None:
         if self._sensors.alert:
             faults = setup.describe_faults(self.bus, self.config)
-            self._fail(f"hardware error of {faults}" if faults else "a hardware error that is gone again")
+            self._fail_if(f"hardware error of {faults}" if faults else "a hardware error that is gone again")
         if self._engaged:
-            self._audit()
+            self._fail_if(self._audit.next())
 
-    def _hold(self, silent: frozenset[int] = frozenset()) -> Array:
-        """Return the command that leaves every joint where it was measured.
+    def _told(self) -> Array:
+        """Return the command that was sent last; before the first, the one that holds the pose."""
+        return self._hold() if self._goals.command is None else self._goals.command.copy()
 
-        A joint with one of the servos `silent`, whose measurement is old, keeps its last command.
-        """
-        command: list[float] = []
-        for joint, columns in zip(self.config.joints, self._columns, strict=True):
-            old = any(mount.servo in silent for mount in joint.servos)
-            if old and self._sent is not None and joint.mode in POSITION_MODES:
-                command += self._sent[columns].tolist()
-                continue
-            angles = [self._sensors.angle[self._sensors.index[mount.servo]] for mount in joint.servos]
-            command += mapping.hold_command(joint, angles)
-        return np.array(command)
+    def _hold(self, silent: Collection[int] = ()) -> Array:
+        return self._goals.here(silent)
 
     def _state(self) -> State:
         sensors, joints, motors = self._sensors, self.config.joints, len(self._motors)
@@ -346,7 +316,7 @@ class DynamixelRobot(Robot):
             motor_velocity=sensors.speed[:motors].copy(),
             motor_torque=sensors.torque[:motors].copy(),
             spring_torque=np.full(motors, math.nan),
-            command=self._hold() if self._sent is None else self._sent.copy(),
+            command=self._told(),
         )
 
     def _engage(self, wanted: Array) -> None:
@@ -376,12 +346,11 @@ class DynamixelRobot(Robot):
 
     def _switch_on(self, here: Array) -> None:
         """Set goals, watchdog and torque of every motor, in this order; every write is confirmed."""
-        self._sent = self._set_goals(here)
+        self._goals.set(here)
         for _, _, mount in self._motors:
             self._confirm_goals(mount)
             self._arm(mount)
-        self.bus.silence()  # what was before does not count
-        self._suspicious = False
+        self._audit.expect_silence()
         for _, _, mount in self._motors:
             self.bus.write(mount.servo, "torque_enable", 1)
             # Some servos forget their goals as the torque comes on.
@@ -400,44 +369,38 @@ class DynamixelRobot(Robot):
         A tripped watchdog, which keeps a servo from taking them, is cleared for it and armed again.
         """
         try:
-            self._write_confirmed(mount)
+            self._goals.write(mount)
         except RefusalError:
             if self.config.protocol == 1 or self.bus.read(mount.servo, "bus_watchdog") != -1:
                 raise
             self.bus.write(mount.servo, "bus_watchdog", 0)
             try:
-                self._write_confirmed(mount)
+                self._goals.write(mount)
             finally:
                 self._arm(mount)
-
-    def _write_confirmed(self, mount: ServoMount) -> None:
-        for register, counts in self._goals.items():
-            if mount.servo in counts:
-                self.bus.write(mount.servo, register, counts[mount.servo])
-                if register == "goal_current":
-                    self._current_limits[mount.servo] = counts[mount.servo]
 
     def _halt(self) -> None:
         """Hold, have every servo confirm it, and then disarm it."""
         self._unheld = {mount.servo for _, _, mount in self._motors}
         if any(joint.mode not in POSITION_MODES for joint in self.config.joints):
             # No drive is right whatever the measurement says.
-            self._current_limits = {}
-            self._write_goals(self._hold(frozenset(self._sensors.index)))
+            self._tell_afresh(self._hold(self._sensors.index))
         silent = self._sensors.update()
-        self._current_limits = {}
-        self._sent = self._write_goals(self._hold(frozenset(silent)))
+        self._tell_afresh(self._hold(silent))
         self._confirm_halt(silent)
         if self._unheld:
             # They may hear without being heard.
-            self._current_limits = {}
-            self._sync_goals()
+            self._goals.send(self._left_out or (), afresh=True)
             log.error(
                 "%s: servo %s did not confirm that it holds%s.",
                 self.config.name,
                 ", ".join(map(str, sorted(self._unheld))),
                 "; its watchdog stays armed" if self.config.watchdog else "",
             )
+
+    def _tell_afresh(self, command: Array) -> None:
+        self._goals.set(command)
+        self._goals.send(self._left_out or (), afresh=True)
 
     def _confirm_halt(self, silent: list[int] | None = None) -> None:
         """Let the servos that were stopped confirm it, except the silent ones, and disarm those that do."""
@@ -469,111 +432,10 @@ class DynamixelRobot(Robot):
                     "Walk there (SafeRobot.walk_to), beginning with the state's own command."
                 )
 
-    def _write_goals(self, command: Array) -> Array:
-        """Write the goals of a command to all servos; return the command they amount to."""
-        sent = self._set_goals(command)
-        self._sync_goals()
-        return sent
-
-    def _set_goals(self, command: Array) -> Array:
-        """Make the servos' goals of a command the last ones; return the command they amount to."""
-        self._goals = {}
-        sent: list[float] = []
-        for joint, columns in zip(self.config.joints, self._columns, strict=True):
-            goals = mapping.goals(joint, command[columns].tolist())
-            sent += mapping.sent_command(joint, goals)
-            for goal in goals:
-                row = self._sensors.index[goal.servo]
-                # A servo that counts turns has its own number of them; single-turn goals lie in the first.
-                multi = goal.register == "goal_position" and joint.mode != "position"
-                value = goal.value - (self._sensors.turns[row].offset if multi else 0)
-                self._goals.setdefault(goal.register, {})[goal.servo] = value
-                if goal.register == _GOAL.get(joint.mode, "goal_position"):
-                    self._recent[goal.servo].append(value)
-        return np.array(sent)
-
-    def _sync_goals(self) -> None:
-        """Send the last command's goals, a packet a register."""
-        table = self._motors[0][2].table
-        for name, counts in self._without_known_limits().items():
-            register = table.register(name)
-            self.bus.sync_write(register.address, {servo: register.encode(n) for servo, n in counts.items()})
-
-    def _without_known_limits(self) -> dict[str, dict[int, int]]:
-        """Return the last goals without current limits that the servos have already: they seldom change."""
-        limited = [m.servo for joint, _, m in self._motors if joint.mode == "current_position"]
-        goals = {name: dict(counts) for name, counts in self._goals.items()}
-        currents = goals.get("goal_current", {})
-        for servo in limited:
-            if self._current_limits.get(servo) == currents[servo]:
-                del currents[servo]
-            else:
-                self._current_limits[servo] = currents[servo]
-        for counts in goals.values():
-            for servo in self._left_out or ():
-                counts.pop(servo, None)
-        return {name: counts for name, counts in goals.items() if counts}
-
-    def _check_watchdog(self) -> None:
-        """Raise if the bus has been silent for so long that servos have stopped by themselves.
-
-        Their goals are refused then, in silence; and the next packet makes the bus alive again.
-        """
-        if not self.config.watchdog:
+    def _fail_if(self, what: str) -> None:
+        """Unless `what` is empty, hold every joint, remember why, and raise."""
+        if not what:
             return
-        self._suspicious |= self.bus.silence() > _QUIET * self.config.watchdog
-        if self._suspicious:
-            for joint, _, mount in self._motors:
-                if self.bus.read(mount.servo, "bus_watchdog") == -1:
-                    self._fail(f"the bus watchdog of servo {mount.servo}, joint {joint.name!r}, has tripped")
-            self._suspicious = False
-
-    def _audit(self) -> None:
-        """Check one register of one servo, in turn at every call."""
-        register, (joint, _, mount) = next(self._audits)
-        who = f"servo {mount.servo}, joint {joint.name!r},"
-        if register == "block":
-            self._audit_block(who, joint, mount)
-            return
-        count = self.bus.read(
-            mount.servo, _GOAL.get(joint.mode, "goal_position") if register == "goal" else register
-        )
-        what = ""
-        if register == "goal":
-            self._audit_goal(who, joint, mount, count)
-        elif register == "torque_enable" and count == 0:
-            what = _DIP
-        elif register == "bus_watchdog" and count == -1:
-            what = "has been stopped by its bus watchdog"
-        elif register == "bus_watchdog" and count != setup.watchdog_count(self.config):
-            lost = not self.bus.read(mount.servo, "torque_enable")
-            what = _DIP if lost else f"has lost its bus watchdog (it reads {count}; has the servo restarted?)"
-        if what:
-            self._fail(f"{who} {what}")
-
-    def _audit_block(self, who: str, joint: DynamixelJoint, mount: ServoMount) -> None:
-        """Look at an AX-12A: whether it has torque, its goals, and how it is."""
-        look = self._watch.look(mount.servo, self.bus.read_block(mount.servo, *BLOCK).data)
-        if look.counts["torque_limit"] == 0:
-            self._fail(f"{who} has shut down (torque limit 0)")
-        if not (look.counts["torque_enable"] and look.counts["led"]):
-            self._fail(f"{who} {_DIP}")
-        if look.end:
-            self._fail(f"{who} is beyond its limits: {look.end}")
-        self._notices += [f"{who} is near its limits: {warning}" for warning in look.warnings]
-        self._audit_goal(who, joint, mount, look.counts["goal_position"])
-
-    def _audit_goal(self, who: str, joint: DynamixelJoint, mount: ServoMount, goal: int) -> None:
-        """Make sure that a servo takes its goals: nothing acknowledges those that are sent to all."""
-        if goal in self._recent[mount.servo]:
-            return
-        try:
-            self.bus.write(mount.servo, _GOAL.get(joint.mode, "goal_position"), self._recent[mount.servo][-1])
-        except RefusalError as error:
-            self._fail(f"{who} does not take its goals: {error}")
-
-    def _fail(self, what: str) -> None:
-        """Hold every joint, remember why, and raise."""
         self._fault = f"{self.config.name}: {what}."
         self._hold_still()
         raise RobotError(f"{self._fault} All joints hold. End the cause, then call recover().")
