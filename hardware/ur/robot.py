@@ -8,44 +8,32 @@ from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pliant.errors import RobotError
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
 from pliant.hardware.stopping import Exclusive
 from pliant.hardware.ur import preflight as checks
 from pliant.hardware.ur.config import URConfig
+from pliant.hardware.ur.course import Course
 from pliant.hardware.ur.rtde import looking
 from pliant.hardware.ur.seam import FAILED, OLD, TAKEN
-from pliant.hardware.ur.signals import nearest_rotation, robot_info, state_of
+from pliant.hardware.ur.signals import robot_info, state_of
 from pliant.hardware.ur.supervisor import UPLOAD_TIME, ClientLostError, Supervisor, verdict_text
 
 log = logging.getLogger(__name__)
 
-SLOWEST: Final = 0.02
-"""Speed scaling below which nothing is slowed further: after 0 the arm would jump."""
 _TRIES: Final = 3
 _BACK_OFF: Final = 0.5
 """Time before the next try to upload the program, s; twice as long each time."""
-_GAP: Final = 0.04
-"""Time without a command after which the controller's own target is gone on from, if it is astray, s. While it is
-on its way to what was sent last, the command would jump back to it, and then run after the program."""
 _FIRST: Final = 1.0
 """How long the client may take for the first command, s: nothing moves yet."""
-_BEHIND: Final = 0.02
-"""Distance of the controller's target from what is sent that says nothing, rad or m; and …"""
-_LAG: Final = 0.1
-"""… at full speed the time by which it may lag behind, s."""
-_ASTRAY: Final = 0.3
-"""How long it may be further away, s."""
 _CAUSE: Final = 0.2
 """How long after a failed command the packages may take that tell why, s."""
 _PLAYS: Final = 2.0
 """How long the controller may take to say that it runs the program, s."""
 _ARRIVAL: Final = 0.5
 """How long the arm may take to arrive at the last command, s."""
-_NEAR: Final = 1e-4
-"""How near it must be, rad or m."""
 
 
 class URRobot(Robot):
@@ -82,9 +70,9 @@ class URRobot(Robot):
         self.worst_lateness = 0.0
         """Longest delay of a period since `connect`, s."""
         self._info = robot_info(config)
-        step = np.array(config.speed) * config.cycle if config.mode in ("position", "tool") else np.full(6, 1e9)
+        self._course = Course(config, self._info)
         # From outside of its range, as far as `first_step`, the arm may come back.
-        margin = config.first_step if config.mode in ("position", "tool") else 0.0
+        margin = config.first_step if self._course.led else 0.0
         self.supervisor = Supervisor(
             {
                 "host": config.host,
@@ -92,7 +80,7 @@ class URRobot(Robot):
                 "cycle": config.cycle,
                 "low": [end - margin for end in self._info.low.tolist()],
                 "high": [end + margin for end in self._info.high.tolist()],
-                "step": step.tolist(),
+                "step": self._course.step.tolist(),
                 "lookahead": config.lookahead,
                 "gain": config.gain,
                 "acceleration": config.acceleration,
@@ -104,18 +92,12 @@ class URRobot(Robot):
             config.stale,
             config.deceleration if config.mode != "tool" else 4.0,
         )
-        self._step = step
         self._exclusive = Exclusive(self._hold_still)
         self._connected = self._engaged = self._spent = False
         self._fault = ""
-        self._held_back = False
         self._start = 0.0
         self._deadline = 0.0
         """The controller's time at which the period ends, s."""
-        self._sent: Array | None = None
-        self._sent_at = self._followed_at = -math.inf
-        self._low, self._high = self._info.low, self._info.high
-        self._rotation = np.array(config.rest)[3:] if config.mode == "tool" else np.zeros(3)
 
     @property
     def info(self) -> RobotInfo:
@@ -132,7 +114,7 @@ class URRobot(Robot):
     @property
     def held_back(self) -> bool:
         """Whether `speed`, the speed slider or a pause kept the last command from being sent as it was given."""
-        return self._held_back
+        return self._course.held_back
 
     def connect(self) -> None:
         """Start the client and listen to the controller. Nothing moves.
@@ -150,7 +132,7 @@ class URRobot(Robot):
                 self.supervisor.has_dashboard = checks.has_dashboard(version)
             self._listen()
             self._start = self.supervisor.time()
-            self._engaged, self._fault, self._sent = False, "", None
+            self._engaged, self._fault, self._course.sent = False, "", None
             self.overruns, self.worst_lateness = 0, 0.0
             self._connected = True
 
@@ -166,7 +148,7 @@ class URRobot(Robot):
             self._engaged = False
             self._listen()
             self._check_condition(self.supervisor.state())
-            self._fault, self._sent = "", None
+            self._fault, self._course.sent = "", None
 
     def read(self) -> State:
         """Return the newest state. Raises `RobotError` if the controller is silent or the arm was stopped."""
@@ -297,8 +279,7 @@ class URRobot(Robot):
         if self._spent or self.supervisor.loss:
             self._listen()
         state = self._package()
-        here = self._hold(state)
-        self._check_first(here, wanted)
+        self._course.refuse_far(self._course.held(state), wanted)
         self._preflight()
         self._raise_if_stop_pending()
         self._upload()
@@ -308,10 +289,8 @@ class URRobot(Robot):
                 raise RobotError(f"{self.config.name}: the controller's watchdog could not be armed.")
             self._engaged = True
             state = self._package()
-            here = self._hold(state)
-            self._sent, self._sent_at = here, time.monotonic()
-            self._followed_at = self._sent_at
-            self._low, self._high = np.minimum(self._info.low, here), np.maximum(self._info.high, here)
+            here = self._course.held(state)
+            self._course.begin(here)
             self._begin(here)
         except BaseException as error:
             self._engaged = True
@@ -388,16 +367,17 @@ class URRobot(Robot):
 
     def _arrive(self) -> None:
         """Wait until the controller's target, which lags behind, is the last command."""
-        if not (self._engaged and self._sent is not None and self.config.mode in ("position", "tool")):
+        last = self._course.sent
+        if not (self._engaged and last is not None and self._course.led):
             return
         deadline = time.monotonic() + _ARRIVAL
         with contextlib.suppress(RobotError):
             while not self._exclusive.stop_pending and time.monotonic() < deadline:
                 state = self._package()
                 self._check(state)
-                if np.abs(self._hold(state) - self._sent).max() < _NEAR:
+                if self._course.has_arrived(state):
                     return
-                self.supervisor.command(self._sent, self._sent, 1)
+                self.supervisor.command(last, last, 1)
                 self.supervisor.wait_until(float(state["timestamp"][0]) + self.config.cycle)
 
     def _fail(self, what: str) -> RobotError:
@@ -410,30 +390,10 @@ class URRobot(Robot):
 
     def _command(self, wanted: Array, state: Mapping[str, Array]) -> Array:
         """Limit a command, hand it to the client, and return what it amounts to."""
-        mode = self.config.mode
-        target = np.clip(wanted, self._low, self._high)
-        now = time.monotonic()
-        if mode in ("position", "tool"):
-            assert self._sent is not None
-            start = self._sent
-            if now - self._sent_at > self._info.period + _GAP and not self._follows(state).all():
-                start = self._hold(state)
-            reach = self._step * self.config.steps * min(1.0, max(SLOWEST, float(state["speed_scaling"][0])))
-            passed = start + np.clip(target - start, -reach, reach)
-            self._held_back = bool((np.abs(passed - target) > 1e-9).any())
-            target = passed
-            # Outside its range at first, it may only come back.
-            self._low, self._high = np.minimum(self._info.low, target), np.maximum(self._info.high, target)
-            if mode == "tool":
-                self._rotation = target[3:]
-        elif mode == "torque":
-            passed = np.clip(target - np.array(self.config.damping) * state["actual_qd"], self._low, self._high)
-            start = passed
-        else:
-            start = passed = target
-        self._number = self.supervisor.command(start, passed, self.config.steps)
-        self._sent, self._sent_at = target, now
-        return target
+        start, end = self._course.next(wanted, state)
+        self._number = self.supervisor.command(start, end, self.config.steps)
+        assert self._course.sent is not None
+        return self._course.sent
 
     def _wait(self, deadline: float) -> float:
         """Let the period pass on the controller's clock and return its time."""
@@ -490,21 +450,6 @@ class URRobot(Robot):
             with contextlib.suppress(ClientLostError):
                 self.supervisor.wait(0.01)
 
-    def _check_first(self, here: Array, wanted: Array) -> None:
-        if self.config.mode not in ("position", "tool"):
-            return
-        for channel, at, there in zip(self._info.command, here, wanted, strict=True):
-            if max(channel.low - at, at - channel.high) > self.config.first_step:
-                raise RobotError(
-                    f"{channel.name} stands at {at:.3f} {channel.unit}, outside [{channel.low:g}, "
-                    f"{channel.high:g}]; move it in with the pendant (freedrive), or correct the limits."
-                )
-            if abs(there - at) > self.config.first_step:
-                raise RobotError(
-                    f"the first command of {channel.name} is {there:.3f} {channel.unit}; it stands at {at:.3f}. "
-                    "Walk there (SafeRobot.walk_to), beginning with the state's own command."
-                )
-
     # States
 
     def _package(self) -> Mapping[str, Array]:
@@ -530,47 +475,18 @@ class URRobot(Robot):
             )
 
     def _check_followed(self, state: Mapping[str, Array]) -> None:
-        """Raise if the controller's target goes elsewhere than is sent: then another program has the arm.
-
-        Nothing else tells: a program runs, and the client says that it has passed everything on.
-        """
-        scaling = float(state["speed_scaling"][0])
-        if self.config.mode not in ("position", "tool") or self._sent is None or scaling < SLOWEST:
-            return
-        now = time.monotonic()
-        if self._follows(state).all():
-            self._followed_at = now
-        elif now - self._followed_at > _ASTRAY / scaling:
-            behind = np.abs(self._hold(state) - self._sent)
+        if distance := self._course.astray(state):
             raise self._fail(
-                f"the controller's target is {behind.max():.3f} from what is sent: another program has the arm "
+                f"the controller's target is {distance:.3f} from what is sent: another program has the arm "
                 "(the pendant's, or a second client's)."
             )
-
-    def _follows(self, state: Mapping[str, Array]) -> NDArray[np.bool_]:
-        """Return of which columns the controller's target is on its way to what was sent last."""
-        assert self._sent is not None
-        behind = np.abs(self._hold(state) - self._sent)
-        near: NDArray[np.bool_] = behind <= _BEHIND + np.array(self.config.speed) * _LAG
-        return near
 
     def _check_condition(self, state: Mapping[str, Array]) -> None:
         modes = (int(state[name][0]) for name in ("robot_mode", "safety_mode", "safety_status_bits"))
         if problem := checks.condition(self.config.host, *modes):
             raise self._fail(problem)
 
-    def _hold(self, state: Mapping[str, Array]) -> Array:
-        """Return the command that leaves the arm where the controller holds it."""
-        if self.config.mode == "position":
-            return state["target_q"].copy()
-        if self.config.mode == "tool":
-            pose = state["target_TCP_pose"].copy()
-            pose[3:] = nearest_rotation(pose[3:], self._rotation)
-            return pose
-        return np.zeros(6)
-
     def _state(self, package: Mapping[str, Array]) -> State:
-        if self.config.mode == "tool":
-            self._rotation = nearest_rotation(package["actual_TCP_pose"][3:], self._rotation)
-        command = self._hold(package) if self._sent is None or not self._engaged else self._sent.copy()
-        return state_of(self.config, package, command, self._start, self._rotation)
+        rotation, sent = self._course.turned(package), self._course.sent
+        command = self._course.held(package) if sent is None or not self._engaged else sent.copy()
+        return state_of(self.config, package, command, self._start, rotation)

@@ -5,6 +5,7 @@ import numpy as np
 from pliant.errors import RobotError
 from pliant.hardware import safety
 from pliant.hardware.ur import robot
+from pliant.hardware.ur.course import Course
 from pliant.hardware.ur.supervisor import Supervisor
 
 
@@ -48,9 +49,9 @@ def faults_forgotten() -> None:
 
 def first_command_anywhere() -> None:
     """The arm is sent off from a place where it is not."""
-    hold = robot.URRobot._hold
-    robot.URRobot._hold = lambda self, state: hold(self, state) + 0.04
-    robot.URRobot._check_first = lambda self, here, wanted: None
+    held = Course.held
+    Course.held = lambda self, package: held(self, package) + 0.04
+    Course.refuse_far = lambda self, here, wanted: None
     robot.checks.preflight = lambda config: None
 
 
@@ -81,10 +82,10 @@ def range_forgotten() -> None:
 
 
 def _passed_on(self, wanted, state):
-    start = self._sent
+    start = self._course.sent
     self.supervisor.settings["low"] = [-9.0] * 6
     self._number = self.supervisor.command(start, wanted, self.config.steps)
-    self._sent = np.array(wanted)
+    self._course.sent = np.array(wanted)
     return wanted
 
 
