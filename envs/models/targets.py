@@ -23,7 +23,7 @@ def with_targets(robot: RobotModel, targets: Mapping[str, Any] | None) -> RobotM
     """Return a robot with targets around it, of which position and orientation are read as `NAME_target/…`.
 
     A target is a mocap body of MuJoCo's: it touches nothing and stays where it is put, until it is dragged in a
-    viewer or moved by `SimulatedRobot.move_target`. Simulated robots alone have such.
+    viewer or moved by `SimulatedRobot.targets.move`. Simulated robots alone have such.
 
     Args:
         robot: is not changed.

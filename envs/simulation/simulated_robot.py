@@ -17,13 +17,15 @@ from pliant.controllers.checks import finite_array
 from pliant.envs.models.robot_model import RobotModel, as_pose
 from pliant.envs.randomisation.randomisation import Randomisation
 from pliant.envs.randomisation.randomised_robot import Conditions, Values
-from pliant.envs.selection import select
+from pliant.envs.simulation.by_hand import ByHand
 from pliant.envs.simulation.compiled_robot import compile_robot, recalled
 from pliant.envs.simulation.readings import Sensors, deliver, diverged, give
 from pliant.envs.simulation.resting import put_at_rest
 from pliant.envs.simulation.rollout import OpenLoop, run_open_loop
 from pliant.envs.simulation.sensing import Sensing
+from pliant.envs.simulation.sensor_errors import SensorErrors
 from pliant.envs.simulation.start import fill_histories
+from pliant.envs.simulation.targets import Targets
 from pliant.errors import ConfigurationError, RobotError, ShapeError, check_bounds, unknown_name
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command, stacked
 
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 
 _INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
-_MOST_NOISE = 1e6
 _LARGEST = float(np.finfo(np.float64).max)
 
 Measurement = tuple[float, Array, Array]
@@ -77,7 +78,7 @@ class _Begun(NamedTuple):
     model: mujoco.MjModel
     start: _Start
     lag: int
-    deviations: Array
+    errors: SensorErrors
 
 
 class SimulatedRobot(Robot):
@@ -148,9 +149,13 @@ class SimulatedRobot(Robot):
         )
         """What is fixed about it."""
         self._end_effectors, self._force_torque = dict(model.end_effectors), dict(model.force_torque)
-        self._target_sites, self._changed_noise = dict(model.targets), dict[int, float]()
-        self._by_hand = dict[int, float]()
+        self._target_sites = dict(model.targets)
         self._info, self._model, self._controls = self.compiled.info, self.compiled.model, self.compiled.controls
+        self.by_hand = ByHand(self._info)
+        """Columns of the command that a person has taken over; `rollout` sends what it is given."""
+        noisy = self.compiled.randomised.noisy or self.compiled.readings.noisy
+        self.sensor_errors = SensorErrors(self._info, self.compiled.readings, noisy=noisy)
+        """Bias, drift and noise of what is read."""
         self._low, self._high, self._rest = self._info.low, self._info.high, self._info.rest
         self._seed = seed
         self._values: Values = ()
@@ -177,9 +182,9 @@ class SimulatedRobot(Robot):
         return self._data
 
     @property
-    def targets(self) -> tuple[str, ...]:
-        """Names of the targets in the scene, see `move_target`."""
-        return tuple(self._target_sites)
+    def targets(self) -> Targets:
+        """The targets in its scene, to be moved."""
+        return Targets(self._target_sites, self._model, self._data, f"robot {self._info.name!r}")
 
     @property
     def sites(self) -> dict[str, str]:
@@ -299,8 +304,8 @@ class SimulatedRobot(Robot):
         if self._trouble is not None:
             raise RobotError(self._trouble)
         sent = np.array(command, dtype=np.float64)
-        if self._by_hand and sent.shape == self._low.shape:
-            sent[list(self._by_hand)] = list(self._by_hand.values())
+        if sent.shape == self._low.shape:
+            self.by_hand.apply(sent)
         if sent.shape != self._low.shape or not self._give(
             sent, self._low, self._high, self._controls, self.compiled.scale, self._control
         ):
@@ -343,87 +348,10 @@ class SimulatedRobot(Robot):
         value = check_bounds(f"external torque on joint {joint!r}", torque, -_LARGEST, _LARGEST, "N·m")
         self._data.qfrc_applied[self._model.joint(joint).dofadr[0]] = value
 
-    def target(self, name: str) -> Array:
-        """Return where a target of the scene is: position and unit quaternion (w first), (7,), in the world.
-
-        Raises:
-            UnknownNameError: no such target.
-        """
-        mocap = self._mocap(name)
-        return np.concatenate([self._data.mocap_pos[mocap], self._data.mocap_quat[mocap]])
-
-    def move_target(self, name: str, pose: ArrayLike) -> None:
-        """Put a target of the scene somewhere, where it stays until it is moved or the robot is reset.
-
-        What is read of it follows in the next period.
-
-        Args:
-            name: of the target, one of `targets`.
-            pose: position, (3,), or both, (7,), as `as_pose`, in the world.
-
-        Raises:
-            UnknownNameError: no such target.
-            ShapeError, OutOfBoundsError: no pose.
-        """
-        mocap, there = self._mocap(name), as_pose(f"robot {self._info.name!r}: {name}", pose)
-        self._data.mocap_pos[mocap] = there[:3]
-        if np.size(pose) == 7:
-            self._data.mocap_quat[mocap] = there[3:]
-
     @property
     def command(self) -> Array:
         """The command in force, (columns,): the last that was sent, or that of the reset."""
         return np.asarray(self._control[self._controls] / self.compiled.scale, dtype=np.float64)
-
-    @property
-    def by_hand(self) -> dict[str, float]:
-        """The columns that `take_over` has taken, and what is sent of them."""
-        return {self._info.command[column].name: value for column, value in self._by_hand.items()}
-
-    def take_over(self, column: str, value: float) -> None:
-        """Let `send` send this for a column of the command, whatever it is given; over all resets.
-
-        `rollout` sends what it is given.
-
-        Args:
-            column: its name, one of `info.command_names`.
-            value: within its bounds, in its unit.
-
-        Raises:
-            UnknownNameError: no such column.
-            OutOfBoundsError: a value out of its bounds or not finite.
-        """
-        if column not in self._info.command_names:
-            raise unknown_name("command column", column, self._info.command_names, f"robot {self._info.name!r}")
-        k = self._info.command_names.index(column)
-        channel = self._info.command[k]
-        what = f"robot {self._info.name!r}: {column} by hand"
-        self._by_hand[k] = float(check_bounds(what, value, channel.low, channel.high, channel.unit))
-
-    def give_back(self) -> None:
-        """Let `send` send what it is given for all columns again."""
-        self._by_hand.clear()
-
-    @property
-    def noise(self) -> Array:
-        """Standard deviation of the noise on what is read, (signals,), in the order of `info.signals`."""
-        return self._deviations.copy()
-
-    def set_noise(self, signals: str, deviation: float) -> None:
-        """Change the noise on what is read, also while the robot runs: from the next period on, over all resets.
-
-        Args:
-            signals: name or glob, as in `sensing`: `*/position`, `tip/position_*`.
-            deviation: standard deviation, in the signals' unit.
-
-        Raises:
-            UnknownNameError: no such signal.
-            OutOfBoundsError: a deviation that is negative or not finite.
-        """
-        value = check_bounds(f"noise of {signals!r}", deviation, 0.0, _MOST_NOISE)
-        chosen = select(signals, self._info.signals, "signal", f"robot {self._info.name!r}")
-        self._changed_noise |= dict.fromkeys(chosen, value)
-        self._change_noise()
 
     def rollout(
         self,
@@ -487,19 +415,17 @@ class SimulatedRobot(Robot):
         """How the runs of a rollout begin."""
         if seeds is None:
             own = models or [self._model] * count
-            return [_Begun(model, self._start, self._lag, self._deviations) for model in own]
+            return [_Begun(model, self._start, self._lag, self.sensor_errors) for model in own]
         robot, begun = copy.deepcopy(self), []
         for seed in seeds:
             robot.reset(seed, **self._start.asked._asdict())
-            begun.append(_Begun(copy.copy(robot._model), robot._start, robot._lag, robot._deviations))
+            model, errors = copy.copy(robot._model), copy.copy(robot.sensor_errors)
+            begun.append(_Begun(model, robot._start, robot._lag, errors))
         return begun
 
     def _seen(self, begun: _Begun, time: Array, measured: Array, rows: Array) -> State:
         """What the sensors deliver of a run."""
-        if self.compiled.readings.biased:
-            measured += self.compiled.readings.bias + self.compiled.readings.drift * time[:, None]
-        if self._noisy:
-            measured += begun.deviations * copy.deepcopy(begun.start.noise).standard_normal(measured.shape)
+        begun.errors.add(measured, time[:, None], copy.deepcopy(begun.start.noise))
         sent = np.vstack([begun.start.asked.command, rows])
         late = np.maximum(np.arange(len(time)) - begun.lag, 0)
         return self.compiled.readings.state(time[late], measured[late], sent[late])
@@ -581,22 +507,8 @@ class SimulatedRobot(Robot):
 
     def _set_conditions(self, conditions: Conditions) -> None:
         self._lag = round(conditions.sensor_delay / self._info.period)
-        self._deviations = self.compiled.readings.deviations(*conditions[2:])
-        self._noisy = self.compiled.randomised.noisy or self.compiled.readings.noisy
-        self._change_noise()
+        self.sensor_errors.renew(*conditions[2:])
         self._measured: deque[Measurement] = deque(maxlen=self._lag + 1)
-
-    def _mocap(self, target: str) -> int:
-        """Number of the mocap body of a target."""
-        if target not in self._target_sites:
-            raise unknown_name("target", target, self._target_sites, f"robot {self._info.name!r}")
-        return int(self._model.body_mocapid[self._model.site(self._target_sites[target]).bodyid[0]])
-
-    def _change_noise(self) -> None:
-        """Let the noise be what `set_noise` has made it."""
-        for signal, deviation in self._changed_noise.items():
-            self._deviations[signal] = deviation
-        self._noisy = self._noisy or any(self._changed_noise.values())
 
     def _check_connected(self) -> None:
         if not self._connected:
@@ -614,10 +526,7 @@ class SimulatedRobot(Robot):
             self._trouble = diverged(self._info.name, self._data.time, self._sensors.counts)
             raise RobotError(self._trouble)
         values = self._sensors.values.copy()
-        if self.compiled.readings.biased:
-            values += self.compiled.readings.bias + self.compiled.readings.drift * self._data.time
-        if self._noisy:
-            values += self._deviations * self._random.standard_normal(values.size)
+        self.sensor_errors.add(values, self._data.time, self._random)
         self._measured.append((self._data.time, values, command))
 
     def _poses(self, bodies: Mapping[str, ArrayLike]) -> dict[str, Array]:

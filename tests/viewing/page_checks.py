@@ -124,12 +124,12 @@ def slider():
         seen.page.drag(begin, (end[0] - 10.0, end[1]))
         browser.until(lambda: robot.read().stiffness[1] > 3.0 * soft[1], 60.0, "the elbow stays soft")
         assert robot.read().stiffness[0] < 1.2 * soft[0]
-        assert list(robot.by_hand) == ["elbow/preset"]
+        assert list(robot.by_hand.values) == ["elbow/preset"]
         switch = shown["by hand"][0][0] + 8.0, shown["by hand"][0][1]
         seen.hover(switch)
         seen.page.drag(switch, switch)
         browser.until(lambda: robot.read().stiffness[1] < 1.2 * soft[1], 60.0, "the switch does not give it back")
-        assert not robot.by_hand
+        assert not robot.by_hand.values
 
 
 def choice():
@@ -156,7 +156,7 @@ def drag():
         camera, viewer = free_camera(robot.model), seen.screen._page.viewer
         a, e = np.radians([camera.azimuth, camera.elevation])
         forward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
-        before = robot.target("tip_target")[:3]
+        before = robot.targets.pose("tip_target")[:3]
         viewer.perturb.select = robot.model.body("tip_target").id
         shift = itertools.cycle([0.0, 20.0, 40.0])
         seen.page.mouse("mouseMoved", (320.0, 150.0))
@@ -165,10 +165,10 @@ def drag():
 
         def moved():
             seen.page.mouse("mouseMoved", (320.0 + next(shift), 150.0), "right", modifiers=2)
-            return np.linalg.norm(robot.target("tip_target")[:3] - before) > 0.005
+            return np.linalg.norm(robot.targets.pose("tip_target")[:3] - before) > 0.005
 
         browser.until(moved, 60.0, "the target stays where it is")
-        across = robot.target("tip_target")[:3] - before
+        across = robot.targets.pose("tip_target")[:3] - before
         assert abs(across @ forward) < 0.3 * np.linalg.norm(across)
 
 
@@ -187,7 +187,7 @@ def pull():
         viewer.send_to_sim(message(messages.PerturbSnapshot, robot.model, told, states.mjSTATE_XFRC_APPLIED))
         viewer.send_to_sim(message(messages.StateEvent, robot.model, told, states.mjSTATE_MOCAP_POS))
         browser.until(lambda: screen.show() and robot.data.xfrc_applied[link, 0] == 2.0, 30.0, "nothing pulls")
-        np.testing.assert_allclose(robot.target("tip_target")[:3], [0.3, 0.1, 0.2])
+        np.testing.assert_allclose(robot.targets.pose("tip_target")[:3], [0.3, 0.1, 0.2])
         before = robot.read().position.copy()
         for _ in range(20):
             robot.send(robot.info.rest)

@@ -72,9 +72,9 @@ def test_a_wish_is_fulfilled_between_periods_and_not_before(robot):
     for slider in sliders.values():
         slider.fulfil()
     assert controller.numbers == {"gain": 7.0, "sensing": True}
-    np.testing.assert_allclose(robot.target("tip_target")[:3], [0.1, 0.5, 0.3])
+    np.testing.assert_allclose(robot.targets.pose("tip_target")[:3], [0.1, 0.5, 0.3])
     tips = [robot.info.signal(f"tip/position_{axis}") for axis in "xyz"]
-    np.testing.assert_array_equal(np.flatnonzero(robot.noise), sorted(tips))
+    np.testing.assert_array_equal(np.flatnonzero(robot.sensor_errors.noise), sorted(tips))
 
 
 def test_a_slider_of_the_command_shows_it_live_within_the_robots_bounds(robot):
@@ -141,11 +141,11 @@ def test_commands_of_other_robots_have_sliders_with_their_units(name):
 
 def test_a_slider_follows_what_is_dragged_and_ends_at_its_ends(robot):
     slider = by_name(robot)["tip_target x, m"]
-    robot.move_target("tip_target", [0.4, 0.0, 0.0])
+    robot.targets.move("tip_target", [0.4, 0.0, 0.0])
     assert slider.value == pytest.approx(0.4)
     slider.want(50.0)
     slider.fulfil()
-    assert robot.target("tip_target")[0] == pytest.approx(slider.high) == pytest.approx(1.1)
+    assert robot.targets.pose("tip_target")[0] == pytest.approx(slider.high) == pytest.approx(1.1)
 
 
 def test_keys_choose_and_move_sliders_and_text_shows_them():
@@ -197,7 +197,7 @@ def test_the_loop_fulfils_wishes_also_while_it_is_paused(robot):
     shown = []
 
     def show():
-        shown.append(robot.target("tip_target")[2])
+        shown.append(robot.targets.pose("tip_target")[2])
         target.want(0.6)
         return len(shown) < 3
 

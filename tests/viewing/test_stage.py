@@ -101,7 +101,7 @@ def test_the_stage_follows_the_robot_and_gives_back_what_pulls_and_is_dragged():
     stage.data.xfrc_applied[link, 0] = 3.0
     stage.data.mocap_pos[0] = [0.3, 0.0, 0.4]
     stage.give_back()
-    np.testing.assert_allclose(robot.target("tip_target")[:3], [0.3, 0.0, 0.4])
+    np.testing.assert_allclose(robot.targets.pose("tip_target")[:3], [0.3, 0.0, 0.4])
     before = robot.read().position.copy()
     for _ in range(20):
         robot.send([0.5, 0.3, 0.2, 0.3])

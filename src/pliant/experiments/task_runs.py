@@ -194,7 +194,7 @@ class TaskMovement(Movement):
 
     def _move(self, time: float) -> None:
         for name, where in self._targets.items():
-            self.robot.move_target(name, where(time))
+            self.robot.targets.move(name, where(time))
 
 
 class TaskExperiment(Experiment):

@@ -105,14 +105,14 @@ def sliders_of(robot: SimulatedRobot, controller: Controller | None) -> list[Sli
 def _commands(robot: SimulatedRobot) -> Iterator[Slider]:
     """Each column of the command, taken over by its slider, and a switch that gives all back."""
     channels = robot.info.command
-    yield Slider(BY_HAND, 0.0, 1.0, lambda: bool(robot.by_hand), partial(_take_all, robot), switch=True)
+    yield Slider(BY_HAND, 0.0, 1.0, lambda: bool(robot.by_hand.values), partial(_take_all, robot), switch=True)
     for k, channel in enumerate(channels):
         yield Slider(
             channel.name if channel.unit == "1" else f"{channel.name}, {channel.unit}",
             channel.low,
             channel.high,
             partial(_commanded, robot, k),
-            partial(robot.take_over, channel.name),
+            partial(robot.by_hand.take, channel.name),
             taken=partial(_by_hand, robot, channel),
         )
 
@@ -120,20 +120,20 @@ def _commands(robot: SimulatedRobot) -> Iterator[Slider]:
 def _take_all(robot: SimulatedRobot, on: float) -> None:
     """Take the whole command over as it is, or give it back."""
     if on < 0.5:
-        robot.give_back()
+        robot.by_hand.give_back()
         return
     for channel, value in zip(robot.info.command, robot.command.tolist(), strict=True):
-        robot.take_over(channel.name, min(max(value, channel.low), channel.high))
+        robot.by_hand.take(channel.name, min(max(value, channel.low), channel.high))
 
 
 def _commanded(robot: SimulatedRobot, column: int) -> float:
     """The command in force; what is by hand is so from the next period on."""
     name = robot.info.command[column].name
-    return robot.by_hand.get(name, float(robot.command[column]))
+    return robot.by_hand.values.get(name, float(robot.command[column]))
 
 
 def _by_hand(robot: SimulatedRobot, channel: Channel) -> bool:
-    return channel.name in robot.by_hand
+    return channel.name in robot.by_hand.values
 
 
 def _adjustables(controller: Controller) -> Iterator[Slider]:
@@ -153,9 +153,9 @@ def _adjusted(controller: Controller, name: str) -> float:
 
 
 def _targets(robot: SimulatedRobot) -> Iterator[Slider]:
-    for name in robot.targets:
+    for name in robot.targets.names:
         for k, axis in enumerate("xyz"):
-            here = float(robot.target(name)[k])
+            here = float(robot.targets.pose(name)[k])
             yield Slider(
                 f"{name} {axis}, m",
                 here - _REACH,
@@ -166,27 +166,32 @@ def _targets(robot: SimulatedRobot) -> Iterator[Slider]:
 
 
 def _coordinate(robot: SimulatedRobot, name: str, axis: int) -> float:
-    return float(robot.target(name)[axis])
+    return float(robot.targets.pose(name)[axis])
 
 
 def _move(robot: SimulatedRobot, name: str, axis: int, value: float) -> None:
-    pose = robot.target(name)
+    pose = robot.targets.pose(name)
     pose[axis] = value
-    robot.move_target(name, pose)
+    robot.targets.move(name, pose)
 
 
 def _noise(robot: SimulatedRobot) -> Iterator[Slider]:
     names = [channel.name for channel in robot.info.signals]
     offers = [offer for offer in _NOISE if select(offer[0], robot.info.signals, "signal", robot.info.name)]
     places = [name.removesuffix("_x") for name in names if name.endswith("/position_x")]
-    fixed = {f"{name}/position" for name in (*robot.targets, *robot.info.bodies)}
+    fixed = {f"{name}/position" for name in (*robot.targets.names, *robot.info.bodies)}
     offers += [(f"{place}_*", f"noise of {place}, m", _PLACE_NOISE) for place in places if place not in fixed]
     for signals, name, most in offers:
         which = select(signals, robot.info.signals, "signal", robot.info.name)
         yield Slider(
-            name, 0.0, most, partial(_largest_noise, robot, which), partial(robot.set_noise, signals), fine=True
+            name,
+            0.0,
+            most,
+            partial(_largest_noise, robot, which),
+            partial(robot.sensor_errors.set_noise, signals),
+            fine=True,
         )
 
 
 def _largest_noise(robot: SimulatedRobot, which: list[int]) -> float:
-    return float(np.max(robot.noise[which]))
+    return float(np.max(robot.sensor_errors.noise[which]))

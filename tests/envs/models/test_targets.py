@@ -28,17 +28,17 @@ def pose(robot, name):
 
 def test_a_target_is_read_where_it_stands_and_where_it_is_moved():
     with SimulatedRobot(with_targets(arm2(), {"tip": AT, "other": [*AT, *TURN]}), 0.01) as robot:
-        assert robot.targets == ("tip_target", "other_target")
+        assert robot.targets.names == ("tip_target", "other_target")
         np.testing.assert_allclose(pose(robot, "tip_target"), [*AT, 1, 0, 0, 0], atol=1e-12)
         np.testing.assert_allclose(pose(robot, "other_target"), [*AT, *TURN], atol=1e-12)
-        robot.move_target("tip_target", [0.5, 0.6, 0.7, *TURN])
+        robot.targets.move("tip_target", [0.5, 0.6, 0.7, *TURN])
         robot.send(robot.info.rest)
         np.testing.assert_allclose(pose(robot, "tip_target"), [0.5, 0.6, 0.7, *TURN], atol=1e-12)
-        robot.move_target("tip_target", AT)
+        robot.targets.move("tip_target", AT)
         robot.send(robot.info.rest)
         np.testing.assert_allclose(pose(robot, "tip_target"), [*AT, *TURN], atol=1e-12)
-        np.testing.assert_allclose(robot.target("tip_target"), [*AT, *TURN], atol=1e-12)
-        robot.move_target("other_target", np.zeros(3))
+        np.testing.assert_allclose(robot.targets.pose("tip_target"), [*AT, *TURN], atol=1e-12)
+        robot.targets.move("other_target", np.zeros(3))
         robot.reset()
         np.testing.assert_allclose(pose(robot, "other_target"), [*AT, *TURN], atol=1e-12)
 
@@ -73,7 +73,7 @@ def test_every_description_may_have_targets_and_several_robots_keep_their_own():
     assert described.model.targets == {"tip_target": "tip_target"}
     scene = in_one_scene({"left": Placed(described.model, (0, 1, 0)), "right": Placed(arm2(), (0, -1, 0))})
     with SimulatedRobot(scene, 0.01) as robot:
-        assert robot.targets == ("left/tip_target",)
+        assert robot.targets.names == ("left/tip_target",)
         np.testing.assert_allclose(pose(robot, "left/tip_target")[:3], np.add(AT, [0, 1, 0]), atol=1e-12)
     varied = described.simulated(randomisation=Randomisation(mass=Uniform(0.9, 1.1)), seed=0)
     with varied as robot:
@@ -111,6 +111,6 @@ def test_names_that_are_taken_or_unknown_are_refused():
         with_targets(robot, {"tip": AT})
     with SimulatedRobot(robot, 0.01) as simulated:
         with pytest.raises(UnknownNameError, match="unknown target 'tip'"):
-            simulated.move_target("tip", AT)
+            simulated.targets.move("tip", AT)
         with pytest.raises(ShapeError):
-            simulated.move_target("tip_target", [0.0])
+            simulated.targets.move("tip_target", [0.0])

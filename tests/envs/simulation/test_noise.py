@@ -36,7 +36,7 @@ def test_noise_changes_while_the_robot_runs_and_stays_over_resets():
 
         shoulder, elbow = (robot.info.signal(f"{joint}/position") for joint in ("shoulder", "elbow"))
         assert not errors(3).any()
-        robot.set_noise("*/position", 0.2)
+        robot.sensor_errors.set_noise("*/position", 0.2)
         for again in (False, True):
             if again:
                 robot.reset()
@@ -44,14 +44,14 @@ def test_noise_changes_while_the_robot_runs_and_stays_over_resets():
             deviation = errors(2000).std(axis=0)
             np.testing.assert_allclose(deviation[[shoulder, elbow]], 0.2, rtol=0.06)
             assert np.flatnonzero(deviation).tolist() == [shoulder, elbow]
-        assert robot.noise[elbow] == 0.2
-        robot.set_noise("shoulder/position", 0.0)
+        assert robot.sensor_errors.noise[elbow] == 0.2
+        robot.sensor_errors.set_noise("shoulder/position", 0.0)
         assert np.flatnonzero(errors(100).any(axis=0)).tolist() == [elbow]
 
 
 def test_a_rollout_has_the_noise_that_was_set_to_the_last_bit():
     with SimulatedRobot(arm2(), 0.01, seed=5) as robot:
-        robot.set_noise("elbow/*", 0.1)
+        robot.sensor_errors.set_noise("elbow/*", 0.1)
         robot.reset()
         rows = np.tile(robot.info.rest, (20, 1))
         motion = robot.rollout(rows)
@@ -63,7 +63,7 @@ def test_a_rollout_has_the_noise_that_was_set_to_the_last_bit():
 def test_noise_that_cannot_be_is_refused():
     robot = SimulatedRobot(arm2(), 0.01)
     with pytest.raises(UnknownNameError, match="unknown signal 'knee/position'"):
-        robot.set_noise("knee/position", 0.1)
+        robot.sensor_errors.set_noise("knee/position", 0.1)
     for wrong in (-0.1, float("nan")):
         with pytest.raises(OutOfBoundsError, match="noise of"):
-            robot.set_noise("*/position", wrong)
+            robot.sensor_errors.set_noise("*/position", wrong)
