@@ -38,7 +38,7 @@ _PRESSED_SHARE = 0.8
 
 
 _TRACED = ("actuators", "controllers")
-"""Folders of tests that account for the coverage of their packages; tracing the others costs a fifth of their time."""
+"""Folders of tests by which coverage is counted; tracing the others would cost a fifth of their time."""
 
 
 def pytest_collection_modifyitems(config, items):

@@ -117,6 +117,7 @@ SHOWN = [
 
 @pytest.mark.parametrize("command", [one for one in SHOWN if one.values[0][0] not in ("VERB", "--help")])
 @pytest.mark.usefixtures("folder")
+@pytest.mark.slow
 def test_every_command_shown_composes(command):
     verb, *arguments = command
     check(verb, [word for word in arguments if word != "…"])

@@ -45,6 +45,7 @@ def test_the_readme_joint_goes_where_it_is_sent(tmp_path):
     assert 0.4 < angle < 0.5
 
 
+@pytest.mark.slow
 def test_the_page_on_laws_runs_as_it_stands(tmp_path):
     law, use = blocks("docs/own-law.md", "python")
     (tmp_path / "mylaws.py").write_text(law)
@@ -85,6 +86,7 @@ def test_the_page_on_tasks_of_ones_own_runs_as_it_stands(tmp_path):
         run_python(build, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_page_on_drives_runs_as_it_stands(tmp_path):
     drive, use, stiff = blocks("docs/own-drive.md", "python")
     (tmp_path / "mydrives.py").write_text(drive)
@@ -103,6 +105,7 @@ def test_the_page_on_drives_runs_as_it_stands(tmp_path):
     run_python(build, tmp_path, PLIANT_TARGETS="mydrives", PYTHONPATH=path)
 
 
+@pytest.mark.slow
 def test_the_page_on_servos_runs_as_it_stands(tmp_path):
     (use,) = blocks("docs/servos.md", "python")
     angle = "data.joint('femur').qpos[0]"
@@ -112,6 +115,7 @@ def test_the_page_on_servos_runs_as_it_stands(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_page_on_force_and_torque_runs_as_it_stands(tmp_path):
     use, identify, emulated = blocks("docs/force-torque.md", "python")
     assert run_python(f"{use}\nassert abs(wrench).max() < 1e-12", tmp_path).endswith(" ''\n")
@@ -138,6 +142,7 @@ def test_the_page_on_trying_gaits_runs_as_it_stands(tmp_path):
     assert fast == pytest.approx(0.2, rel=0.1)
 
 
+@pytest.mark.slow
 def test_the_page_on_universal_robots_runs_as_it_stands(tmp_path):
     use, bench, emulated = blocks("docs/universal-robots.md", "python")
     assert "shoulder_pan/velocity" in run_python(bench, tmp_path)
@@ -149,11 +154,13 @@ def test_the_page_on_universal_robots_runs_as_it_stands(tmp_path):
 
 
 @pytest.mark.parametrize("page", ["docs/physics.md", "docs/stability.md", "docs/time.md", "docs/safety.md"])
+@pytest.mark.slow
 def test_the_pages_that_explain_run_as_they_stand(page, tmp_path):
     for example in blocks(page, "python"):
         assert run_python(example, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_page_on_sensors_runs_as_it_stands(tmp_path):
     driver, use = blocks("docs/own-sensor.md", "python")
     (tmp_path / "mysensor.py").write_text(driver)

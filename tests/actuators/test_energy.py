@@ -47,6 +47,7 @@ def release(model, pivot):
 
 
 @pytest.mark.parametrize(("law", "pivot"), CASES)
+@pytest.mark.slow
 def test_undriven_motors_and_link_keep_their_energy_for_10_seconds(pendulum, simulate, law, pivot):
     timestep = 1e-3 if law == "qbmove" else 2.5e-4
     model = free_model(pendulum, law, pivot, timestep=timestep)

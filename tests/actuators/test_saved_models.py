@@ -71,6 +71,7 @@ def here(model: mujoco.MjModel) -> list[str]:
 
 
 @pytest.mark.parametrize(("kind", "backend"), [("xml", "native"), ("xml", "python"), ("mjb", "native")])
+@pytest.mark.slow
 def test_a_saved_model_runs_alike_to_the_last_bit_in_another_process(pendulum, tmp_path, kind, backend):
     spec = pendulum(JOINT)
     model = compile_model(spec)
@@ -136,6 +137,7 @@ def cubic(q: float, theta: float, k: float) -> float:
 LAW = {"factor": "1.0", "cube": "d * d * d", "torque": "-FACTOR * k * cube(q - theta)"}
 
 
+@pytest.mark.slow
 def test_a_law_of_the_users_own_is_found_missing_or_changed(pendulum, tmp_path):
     model_file, law_file = tmp_path / "rig.xml", tmp_path / "their_laws.py"
     save = (

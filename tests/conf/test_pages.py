@@ -39,6 +39,7 @@ def test_the_page_of_a_verb_has_every_setting_and_links_to_its_groups(verb):
 
 
 @pytest.mark.parametrize("group", ["hardware", "ilc", "trajectory", "recipe", "randomisation"])
+@pytest.mark.slow
 def test_the_page_of_a_group_has_every_setting_of_every_choice(group):
     page = group_page(group)
     for choice in choices(group):

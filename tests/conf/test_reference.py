@@ -39,6 +39,7 @@ def test_every_setting_of_a_verb_has_a_meaning(verb):
 
 
 @pytest.mark.parametrize("group", groups())
+@pytest.mark.slow
 def test_every_setting_of_a_choice_has_a_meaning_and_every_choice_a_summary(group):
     for choice in choices(group):
         assert choice.summary, choice

@@ -13,6 +13,7 @@ def narrow(monkeypatch):
 
 
 @pytest.mark.parametrize("verb", verbs())
+@pytest.mark.slow
 def test_the_help_of_a_verb_fits_80_columns_but_for_commands(verb):
     text = verb_help(verb)
     for line in text.splitlines():

@@ -51,6 +51,7 @@ def file_content(**changes):
     return {**settings, "columns": columns, "rows": rows, **changes}
 
 
+@pytest.mark.slow
 def test_hanging_down_without_torque_it_stays_exactly_where_it_is():
     rest = recording(np.zeros_like, enabled=np.zeros_like)
     frictionless = replace(XL330, values={**XL330.values, "kc": 0.0, "kv": 0.0})

@@ -77,6 +77,7 @@ def test_the_determinant_of_the_jacobian_is_what_the_branches_go_by(name):
 
 
 @pytest.mark.parametrize("name", ur_names())
+@pytest.mark.slow
 def test_all_branches_reach_the_pose(name):
     arm = UrKinematics(name, pose_of([0.0, 0.01, 0.12], [0.0, 0.3, 0.0]))
     eight = 0

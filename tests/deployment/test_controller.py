@@ -67,6 +67,7 @@ def test_the_page_runs_from_the_class_to_the_bench(own, verb, pliant):
     assert (own / "sway.webp").stat().st_size > 0
 
 
+@pytest.mark.slow
 def test_the_law_by_the_model_follows_to_what_its_acceleration_is_off(own):
     (own / "mytorque.py").write_text(blocks(PAGE, "python")[2])
     code = (

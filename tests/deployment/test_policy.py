@@ -348,6 +348,7 @@ def test_a_policy_is_deployed_recorded_and_compared_with_its_prediction(pliant, 
         assert expected in page
 
 
+@pytest.mark.slow
 def test_a_dry_run_is_what_was_predicted(pliant, policy_file, tmp_path):
     done = pliant("deploy", f"policy={policy_file}", "episodes=1", "seed=5", "hydra.run.dir=out")
     assert done.returncode == 0, done.stderr
@@ -359,6 +360,7 @@ def test_a_dry_run_is_what_was_predicted(pliant, policy_file, tmp_path):
     assert metrics["limited"] == metrics["predicted_limited"]
 
 
+@pytest.mark.slow
 def test_a_refusal_is_explained_on_the_command_line(pliant, policy_file):
     done = pliant("deploy", f"policy={policy_file}", "robot.period=0.01", "hydra.run.dir=out")
     assert done.returncode == 2, done.stdout

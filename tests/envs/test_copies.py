@@ -76,7 +76,7 @@ def played(env: Any, rows: np.ndarray) -> list[Any]:
 
 @again
 @every
-@pytest.mark.parametrize("n", [None, 3])
+@pytest.mark.parametrize("n", [None, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_copy_goes_on_as_the_original_from_the_midst_of_an_episode(case, n, again, identical):
     env = robot_env(**CASES[case]) if n is None else robot_envs(n, **CASES[case])
     rows = actions(env, 34)
@@ -165,6 +165,7 @@ def test_a_copy_draws_pictures_of_its_own(again):
         twin.close()
 
 
+@pytest.mark.slow
 def test_a_pickle_goes_on_in_another_process(tmp_path):
     options = {"robot": "arm2", "task": reach(), "randomisation": VARIED, "velocity_noise": 1e-2}
     both = (robot_env(**options), robot_envs(2, **options))

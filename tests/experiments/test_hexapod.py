@@ -148,6 +148,7 @@ def test_strides_of_a_short_walk(walks):
     assert set(walks[6.0].measures.collisions) & {"front_left_meets_middle_left", "front_right_meets_middle_right"}
 
 
+@pytest.mark.slow
 def test_position_errors_tell_too_much_of_a_moving_joint(walks):
     for walk in walks.values():
         assert walk.estimate_error("femur") > 0.2

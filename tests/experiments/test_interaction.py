@@ -15,6 +15,7 @@ def outcome():
     return Interaction().run()
 
 
+@pytest.mark.slow
 def test_the_box_holds_the_soft_arm(outcome):
     assert outcome.metrics["soft_box_moved_m"] < 5e-3
     assert outcome.metrics["soft_error_m"] > 50e-3
@@ -68,6 +69,7 @@ def test_speed_and_place_of_the_box_do_not_decide(settings):
     assert all(claim.holds is True for claim in Interaction(**settings).run().claims)
 
 
+@pytest.mark.slow
 def test_a_heavier_box_holds_the_stiff_arm_too():
     metrics = Interaction(mass=30.0, duration=2.0, hold=1.0).run().metrics
     assert metrics["stiff_box_moved_m"] < 5e-3

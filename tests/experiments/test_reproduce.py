@@ -203,9 +203,9 @@ def test_an_unknown_experiment_is_refused_with_the_known_ones():
         (["experiment=step", "hydra.run.dir=file/out"], "cannot write in the folder"),
     ],
 )
-def test_a_wrong_setting_is_explained_before_anything_runs(pliant, tmp_path, arguments, message):
+def test_a_wrong_setting_is_explained_before_anything_runs(quickly, tmp_path, arguments, message):
     (tmp_path / "file").touch()
-    done = pliant("reproduce", "hydra.run.dir=out", *arguments)
+    done = quickly("reproduce", "hydra.run.dir=out", *arguments)
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -14,6 +14,7 @@ def outcome():
     return TwoLink().run()
 
 
+@pytest.mark.slow
 def test_the_simulated_arm_is_the_closed_form(outcome):
     for name in ("mass", "bias", "gravity", "tip"):
         assert outcome.metrics[f"{name}_difference"] < 1e-9

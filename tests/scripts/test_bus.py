@@ -23,6 +23,14 @@ def machine(tmp_path):
         yield bus
 
 
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory):
+    """A bus that nothing is written to."""
+    servos = (ServoSettings(1, "XM430-W350"),)
+    with EmulatedBus(tmp_path_factory.mktemp("untouched") / "bus", BusSettings(servos, lock_step=True)) as bus:
+        yield bus
+
+
 @pytest.fixture
 def tool(machine, capsys):
     def carry_out(action, *arguments):
@@ -95,9 +103,9 @@ def test_a_reboot_drops_the_torque(tool, machine):
         (["ping", "port={}", "servo=1", "baud=1234"], ConfigurationError, "1234"),
     ],
 )
-def test_a_wrong_argument_is_explained(machine, arguments, error, message):
+def test_a_wrong_argument_is_explained(untouched, arguments, error, message):
     with pytest.raises(error, match=message):
-        run([argument.format(machine.port) for argument in arguments])
+        run([argument.format(untouched.port) for argument in arguments])
 
 
 def test_arguments_are_key_value_known_and_given_once():

@@ -28,6 +28,7 @@ def emulator(tmp_path):
     process.communicate()
 
 
+@pytest.mark.slow
 def test_the_vendors_own_tool_connects_and_ctrl_c_cleans_up(emulator, tmp_path):
     port, packets = sdk.PortHandler(str(tmp_path / "bus")), sdk.PacketHandler(2.0)
     assert port.openPort()

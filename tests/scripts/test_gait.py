@@ -88,6 +88,7 @@ def test_a_search_that_is_interrupted_goes_on(verb, tmp_path, monkeypatch, snaps
     assert snapshot(tmp_path / "first") == before
 
 
+@pytest.mark.slow
 def test_a_search_without_a_gait_that_keeps_the_limits_loses_nothing(verb, tmp_path):
     pytest.importorskip("optuna")
     status, out, _ = verb("gait", *SEARCH, "search.trials=2", "limits.torque=0.1", "hydra.run.dir=out")

@@ -105,6 +105,7 @@ def six_axis(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_learning_that_cannot_converge_says_why_before_its_second_trial(quickly, six_axis, tmp_path):
     done = quickly("ilc", *six_axis)
     assert done.returncode == 1, done.stderr
@@ -166,6 +167,7 @@ def test_an_interrupted_learning_goes_on_where_it_was(quickly, quick, tmp_path):
     assert rest["max_error_per_iteration"] == whole["max_error_per_iteration"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_best_so_far(quick, tmp_path):
     arguments = [
         "ilc",

@@ -137,6 +137,7 @@ def test_an_opengl_that_is_not_there_is_named_where_it_is_needed_and_nowhere_els
 
 
 @pytest.mark.parametrize("arguments", ["--help", "list", "bus --help"])
+@pytest.mark.slow
 def test_output_that_nobody_reads_is_no_error(tmp_path, arguments):
     """As `pliant … | head -c 1`: the pipe is closed before anything is written."""
     code = "import sys; from pliant.scripts.main import main; sys.stdin.readline(); sys.exit(main(sys.argv[1:]))"
@@ -157,6 +158,7 @@ def test_output_that_nobody_reads_is_no_error(tmp_path, arguments):
     assert errors == ""
 
 
+@pytest.mark.slow
 def test_mujocos_warnings_leave_no_file(pliant, tmp_path):
     """Learning that diverges makes MuJoCo warn of it."""
     done = pliant(

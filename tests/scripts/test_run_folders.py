@@ -57,6 +57,7 @@ def test_a_second_run_within_a_second_gets_a_folder_of_its_own(start, tmp_path, 
 
 
 @pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.slow
 def test_a_second_sweep_within_a_second_does_too(start, tmp_path, verb):
     taken(tmp_path, f"runs/{verb}/sweep_")
     swept = {"reproduce": "+experiments.seed=1,2"}.get(verb, "+seed=1,2" if verb in ("ilc",) else "seed=1,2")
@@ -68,6 +69,7 @@ def test_a_second_sweep_within_a_second_does_too(start, tmp_path, verb):
 
 
 @pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.slow
 def test_a_used_folder_is_refused_and_nothing_in_it_is_touched(start, tmp_path, capsys, snapshot, verb):
     start(verb, "hydra.run.dir=mine")
     before = snapshot(tmp_path / "mine")

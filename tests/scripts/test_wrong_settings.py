@@ -234,6 +234,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize(("verb", "choices"), CASES)
+@pytest.mark.slow
 def test_no_setting_takes_what_it_may_not_be(verb, choices, attempt):
     """A part of the cases, another one for each setting."""
     assert check(verb, choices, attempt, lambda k, j: (3 * k + j) % 240 == 0)

@@ -130,6 +130,7 @@ ONE_STEP = ("task.duration=0.02", "task.hold=0.02")
 
 
 @pytest.mark.parametrize(("tolerance", "bootstrapped"), [(3.0, False), (1e-9, True)])
+@pytest.mark.slow
 def test_time_is_bootstrapped_from_the_last_observation_and_an_end_is_not(tolerance, bootstrapped):
     """An episode of one period: with success it is at its limit and done at once, and done wins."""
     venv = vector_environments(configured(*ONE_STEP, f"task.tolerance={tolerance}"), 1)
@@ -235,6 +236,7 @@ def test_a_trusted_name_that_leads_elsewhere_is_refused_everywhere():
         build({"_target_": "pliant.files.os.getcwd"}, "x")
 
 
+@pytest.mark.slow
 def test_a_hexapod_learns_to_walk_by_a_gait_on_robots_that_differ():
     config = configured("robot=hexapod", "recipe=hexapod_walk", "task.duration=0.1")
     env = make_environment(config, randomisation=config.randomisation)

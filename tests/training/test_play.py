@@ -102,6 +102,7 @@ def test_a_policy_that_is_none_is_refused(verb, tmp_path):
     assert "holds nothing learned" in verb("play", tmp_path)[2]
 
 
+@pytest.mark.slow
 def test_a_film_shows_what_was_played(verb, tmp_path):
     pytest.importorskip("PIL")
     from PIL import Image

@@ -210,6 +210,7 @@ def test_episodes_drawn_from_elsewhere_are_not_taken_for_repeated(monkeypatch):
 
 
 @pytest.mark.usefixtures("own")
+@pytest.mark.slow
 def test_an_environment_of_ones_own_is_learned_judged_played_and_exported(verb, tmp_path):
     status, out, err = verb("train", *QUICK, "steps=128", "+env_options.gust=0.05", "hydra.run.dir=run")
     assert status == 0, err

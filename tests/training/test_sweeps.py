@@ -54,6 +54,7 @@ def test_a_sweep_is_summed_up_with_its_best_run(verb, tiny, tmp_path):
     assert f"job {fastest} (" in out
 
 
+@pytest.mark.slow
 def test_a_job_that_fails_takes_neither_the_others_nor_the_summary_along(verb, tiny, tmp_path):
     varied = ("task.tolerance=0.4,-1,0.3", "hydra.sweep.dir=sweep")
     options = [option for option in tiny["ppo"] if not option.startswith("task.tolerance")]
@@ -74,6 +75,7 @@ def test_a_job_that_fails_takes_neither_the_others_nor_the_summary_along(verb, t
     assert "Job 1: end &#x27;reached&#x27;" in (tmp_path / "sweep" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_where_every_job_fails_the_reason_is_said(verb, tiny, tmp_path):
     options = [option for option in tiny["ppo"] if not option.startswith("task.tolerance")]
     status, _, err = verb("train", "--multirun", *options, "task.tolerance=-1,-2", "hydra.sweep.dir=sweep")

@@ -29,6 +29,7 @@ def test_the_default_reaches_what_it_promises_on_held_out_seeds(verb, tmp_path):
     assert metrics["success_rate_randomised"] >= 0.9
 
 
+@pytest.mark.slow
 def test_a_film_that_fails_leaves_the_report_and_says_why(verb, tiny, tmp_path, monkeypatch):
     def fail(*_):
         raise FileFormatError("untrained.onnx is damaged")
@@ -40,7 +41,9 @@ def test_a_film_that_fails_leaves_the_report_and_says_why(verb, tiny, tmp_path, 
     assert "No film: untrained.onnx is damaged" in (tmp_path / "run" / "report.html").read_text()
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "sac", "td3", "tqc"])
+@pytest.mark.parametrize(
+    "algorithm", ["ppo", *(pytest.param(a, marks=pytest.mark.slow) for a in ("sac", "td3", "tqc"))]
+)
 def test_a_run_folder_holds_what_was_learned_and_how(verb, tiny, tmp_path, algorithm):
     options = [o for o in tiny[algorithm] if not o.startswith(("report", "logging"))]
     status, out, err = verb("train", *options, "steps=128", "evaluation.every=64", "hydra.run.dir=run")
@@ -70,6 +73,7 @@ def test_a_run_folder_holds_what_was_learned_and_how(verb, tiny, tmp_path, algor
     assert f"pliant play {run}" in out
 
 
+@pytest.mark.slow
 def test_the_same_seed_learns_the_same_to_the_last_bit_and_another_does_not(verb, tiny, tmp_path):
     for out, seed in (("one", 0), ("two", 0), ("three", 1)):
         verb("train", *tiny["ppo"], "steps=64", f"seed={seed}", f"hydra.run.dir={out}")
@@ -78,6 +82,7 @@ def test_the_same_seed_learns_the_same_to_the_last_bit_and_another_does_not(verb
     assert one["evaluations"][-1] != three["evaluations"][-1]
 
 
+@pytest.mark.slow
 def test_the_run_can_be_repeated_from_its_folder(verb, trained, tmp_path):
     """From the configuration that Hydra keeps there."""
     options = ["--config-dir", f"{trained}/.hydra", "--config-name", "config", "hydra.run.dir=again"]

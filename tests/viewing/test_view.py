@@ -73,6 +73,7 @@ def listeners(port):
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="the kernel does not say who listens")
+@pytest.mark.slow
 def test_the_page_is_for_this_machine_alone(page, pliant):
     port, log = page
     assert f"http://127.0.0.1:{port}/" in log.read_text()
@@ -110,6 +111,7 @@ def test_a_real_browser_shows_the_arm_moving_and_its_keys_work(page, tmp_path):
         browser.until(lambda: change() > 0.02, 30.0, "Space does not go on")
 
 
+@pytest.mark.slow
 def test_a_window_without_a_display_names_the_ways_out(pliant):
     done = pliant("view", **NO_DISPLAY)
     assert done.returncode == 2

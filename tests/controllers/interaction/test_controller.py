@@ -187,6 +187,7 @@ def acted(rig, what):
 
 @pytest.mark.parametrize("scene", SCENES)
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.slow
 def test_nothing_jumps_whatever_happens_when(rig, scene, seed):
     """Every kind of switch, at random instants and in random order: accelerations are the same at two clocks."""
     random = np.random.default_rng(seed)

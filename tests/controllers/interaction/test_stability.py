@@ -66,6 +66,7 @@ CONTACTS = [Contact(k, servo, b) for k, servo, b in ((2e3, 1e5, 90.0), (5e4, 1e5
 
 
 @pytest.mark.parametrize("gains", [*DIRECT, *ADMITTANCES], ids=str)
+@pytest.mark.slow
 def test_the_verdict_is_what_the_loop_does(gains):
     low_passes = (LowPass(), LowPass(20.0), LowPass(20.0, 2))
     for contact, period, low_pass in itertools.product(CONTACTS, (0.001, 0.008), low_passes):

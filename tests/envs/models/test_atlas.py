@@ -158,6 +158,7 @@ def test_a_joint_stops_at_its_stop():
     ("timestep", "integrator"), [(0.001, "discrete"), (0.002, "discrete"), (0.001, "implicitfast")]
 )
 @pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.slow
 def test_a_moving_pelvis_goes_where_it_is_commanded_whatever_the_arms_do(timestep, integrator, busy):
     """The report's motion, 0.1 m and rad at 0.5 rad/s; what is commanded for a period is its middle."""
     model = atlas(base="moving", legs=False, timestep=timestep, integrator=integrator)

@@ -157,6 +157,7 @@ def test_legs_meet_where_their_axes_come_nearer_than_their_thickness(thickness):
 
 @pytest.mark.parametrize("thickness", [0.01, 0.02, 0.028])
 @pytest.mark.parametrize("degrees", [5.0, 10.0, 20.0, 30.0, 50.0, 70.0, 90.0])
+@pytest.mark.slow
 def test_the_foot_touches_the_floor_first_however_flat_the_tibia(thickness, degrees):
     """Lowered until its ball is 1 mm in the floor, the leg touches with nothing else, the others being raised."""
     angles = {joint: -1.2 if "left" in joint else 1.2 for joint in JOINTS if joint.endswith("femur")}

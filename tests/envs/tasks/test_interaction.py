@@ -52,6 +52,7 @@ def action_for(env, *values):
     return (np.array(values) - (low + high) / 2) / ((high - low) / 2)
 
 
+@pytest.mark.slow
 def test_with_gains_that_stay_it_moves_as_the_controller_does(plane):
     env = env_of(plane)
     env.reset(seed=0)

@@ -179,18 +179,21 @@ ANSWERS_1 = st.lists(st.tuples(st.integers(0, 252), st.integers(0, 127), st.bina
 
 @settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(ANSWERS, st.lists(MUTATION, max_size=6), TRICKY)
+@pytest.mark.slow
 def test_nothing_comes_out_of_mutated_bytes_that_was_not_on_the_wire(answers, mutations, noise):
     check_nothing_false_comes_out(2, answers, mutations, noise)
 
 
 @settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(ANSWERS_1, st.lists(MUTATION, max_size=6), TRICKY)
+@pytest.mark.slow
 def test_nothing_comes_out_of_mutated_protocol_1_bytes_that_was_not_on_the_wire(answers, mutations, noise):
     check_nothing_false_comes_out(1, answers, mutations, noise)
 
 
 @settings(max_examples=600, deadline=None)
 @given(st.integers(0, 252), st.binary(min_size=4, max_size=12), st.integers(0, 500), st.integers(1, 0xFFFF))
+@pytest.mark.slow
 def test_no_burst_of_up_to_16_bits_passes_for_data(servo, data, place, pattern):
     wire = status_2(servo, 0, data)
     bits = int.from_bytes(wire, "big") ^ pattern << place % (8 * len(wire) - 16)

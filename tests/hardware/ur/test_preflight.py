@@ -149,6 +149,7 @@ def test_a_force_on_the_tool_is_told_because_the_upload_zeroes_the_sensor(contro
     pytest.fail("a push is not told")
 
 
+@pytest.mark.slow
 def test_a_second_client_is_the_cause_that_is_named(controller, arm):
     machine = controller()
     first, second = arm(machine), arm(machine)
