@@ -70,12 +70,9 @@ class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
         self._mouse = ux.UxState()
         self._marks: tuple[int, list[Any]] = (0, [])
 
-    def mark(self, model: mujoco.MjModel, motion: LoopedMotion) -> None:
-        """Draw what marks a motion from the next picture on, if that is of this likeness of its model."""
-        scene = mujoco.MjvScene(model, _MARKS)
-        motion.draw(scene)
-        own = motion.robot.model
-        self._marks = model.signature, [_for_page(geom, own) for geom in scene.geoms[: scene.ngeom]]
+    def mark(self, model: mujoco.MjModel, geoms: list[mujoco.MjvGeom]) -> None:
+        """Draw geoms from the next picture on, if that is of this model."""
+        self._marks = model.signature, geoms
 
     @messages.handler  # type: ignore[untyped-decorator]
     def on_model(self, event: messages.PostModelEvent) -> None:
@@ -207,8 +204,8 @@ class WebScreen:
                 f"MuJoCo {mujoco.__version__} can start its web viewer once in a process, and this one "
                 "has had it. Show another motion on the page that is open, or start a new process."
             )
-        self._motion, self._stage = motion, Stage(motion.robot)
         self._page = _Page(motion.robot.compiled.joints, controls)
+        self.change(motion)
         self.port = free_port(port)
         """Where it listens."""
         config = viewer_protocol.ViewerConfig(
@@ -236,7 +233,10 @@ class WebScreen:
             return False
         self._stage.follow()
         self._handle.sync(self._stage.model, self._stage.data)
-        self._page.mark(self._stage.model, self._motion)
+        self._scene.ngeom = 0
+        self._motion.draw(self._scene)
+        own, geoms = self._motion.robot.model, self._scene.geoms[: self._scene.ngeom]
+        self._page.mark(self._stage.model, [_for_page(geom, own) for geom in geoms])
         self._stage.give_back()
         return True
 
@@ -244,6 +244,7 @@ class WebScreen:
         """Show another motion from now on; pages that are open load its model."""
         self._page.joints = motion.robot.compiled.joints
         self._motion, self._stage = motion, Stage(motion.robot)
+        self._scene = mujoco.MjvScene(self._stage.model, _MARKS)
 
     def close(self) -> None:
         """Stop the server."""
