@@ -14,14 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.controllers.checks import positive
 from pliant.controllers.controller import run
 from pliant.controllers.feedforward import Rows
+from pliant.envs.recorded_episode import RecordedEpisode
 from pliant.envs.rendering import RENDER_MODES, Drawable, RobotView
+from pliant.envs.simulation import SimulatedRobot
 from pliant.envs.tasks.kinematics import Kinematics
 from pliant.envs.tasks.row import SUCCESS, TERMINATED, VERDICT
 from pliant.envs.tasks.task import Observation, Task
 from pliant.errors import ConfigurationError, MissingAttributeError, OutOfBoundsError, RobotError, ShapeError
 from pliant.hardware.robot import Array, Robot, State
 
-_VIEWS = ("_action", "_command", "_signals", "_observation", "_outcome", "_read")
+_VIEWS = ("_action", "_command", "_signals", "_observation", "_outcome", "_read", "_recorded")
 """Attributes that look into an environment's own episode, which a copy must find anew in its own."""
 
 
@@ -128,6 +130,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         """Whether an episode is going on."""
         self._lost = False
         """Whether the robot failed in it."""
+        self._recorded: RecordedEpisode | None
+        """The episode so far, where it is shown in a window."""
         self._look()
 
     @property
@@ -189,7 +193,9 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
             )
         self._going = True
         if self.render_mode == "human":
-            self.render()
+            if isinstance(self.robot, SimulatedRobot):
+                self._recorded = RecordedEpisode(self)
+            self._show()
         drawn = self.robot.parameters if isinstance(self.robot, Varied) else {}
         return self._observation.copy(), {"parameters": drawn} if drawn else {}
 
@@ -225,7 +231,7 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         info["is_success"] = success == 1.0
         self._going = not (terminated or truncated)
         if self.render_mode == "human":
-            self.render()
+            self._show()
         return self._observation.copy(), reward, terminated == 1.0, truncated == 1.0, info
 
     @property
@@ -260,7 +266,15 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         Raises:
             RenderingError: no way to draw is found here; the message says how to make one.
         """
-        return None if self._view is None else self._view.render()
+        if self._view is None:
+            return None
+        return self._view.render(None if self._recorded is None else self._recorded.draw)
+
+    def _show(self) -> None:
+        """Record an instant, for what marks the task, and show it in the window."""
+        if self._recorded is not None:
+            self._recorded.see()
+        self.render()
 
     def close(self) -> None:
         """Release the robot as its `close` does it (a safety layer walks home), and close the window.
@@ -292,6 +306,7 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         one = self._episodes
         self._action, self._command, self._signals = one.action[0], one.command[0], one.signals[0]
         self._observation, self._outcome = one.observation[0], one.outcome[0]
+        self._recorded = None
         self._read: Callable[[], None] = self._read_state
         if isinstance(self.robot, Instrumented):
             self._read = partial(self.robot.read_into, self._signals, self._command)

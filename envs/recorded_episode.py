@@ -1,20 +1,21 @@
-"""An episode of an environment, recorded so that pictures of it can be drawn afterwards."""
+"""An episode of an environment, recorded so that pictures of it can be drawn afterwards, or as it happens."""
 
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.envs.env import PliantEnv
 from pliant.envs.models.robot_model import BASE
 from pliant.envs.rendering import update_positions
 from pliant.envs.simulation import SimulatedRobot
-from pliant.envs.tasks.markers import Mark, Marker
+from pliant.envs.tasks.markers import Mark, Marker, draw_marks
 from pliant.errors import ConfigurationError, RobotError
 from pliant.hardware.robot import Array
+
+if TYPE_CHECKING:
+    from pliant.envs.env import PliantEnv
 
 _STATE = (
     mujoco.mjtState.mjSTATE_FULLPHYSICS | mujoco.mjtState.mjSTATE_MOCAP_POS | mujoco.mjtState.mjSTATE_MOCAP_QUAT
@@ -28,6 +29,30 @@ Image = NDArray[np.uint8]
 """(height, width, 3)"""
 
 
+class _Growing:
+    """Arrays of one shape, one after another, as one array that is not copied for each of them."""
+
+    def __init__(self) -> None:
+        self._room: Array = np.empty(0)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def array(self) -> Array:
+        """All of them, (n, …), to be read."""
+        return self._room[: self._count]
+
+    def append(self, row: Array) -> None:
+        """Add a copy of one."""
+        if self._count == len(self._room):
+            more = np.empty((max(self._count, 64), *row.shape))
+            self._room = np.concatenate([self._room, more]) if self._count else more
+        self._room[self._count] = row
+        self._count += 1
+
+
 class RecordedEpisode:
     """What an episode was, instant by instant: the simulation's state and the numbers of its task.
 
@@ -35,14 +60,15 @@ class RecordedEpisode:
     end. What markers ask for comes after that.
     """
 
-    def __init__(self, env: PliantEnv) -> None:
+    def __init__(self, env: "PliantEnv") -> None:
         """Record an environment; raises `ConfigurationError` if its robot is not a simulated one."""
         robot = env.robot
         if not isinstance(robot, SimulatedRobot):
             raise ConfigurationError(f"robot {robot.info.name!r} is not simulated, so no film can be made of it.")
         self._env, self._robot = env, robot
         self._states: list[Array] = []
-        self._rows: list[Array] = []
+        self._rows = _Growing()
+        self._poses = _Growing()
         self.model, self.data = robot.model, mujoco.MjData(robot.model)
         self.joints, self.period, self.sites = robot.info.joints, robot.info.period, robot.sites
         self.extent = float(robot.model.stat.extent)
@@ -54,6 +80,8 @@ class RecordedEpisode:
         task = env.task
         self.markers: dict[str, Marker] = task.markers
         """What is drawn of it."""
+        self._root = robot.compiled.bodies.get(BASE)
+        self._places = {name: self.model.site(site).id for name, site in self.sites.items()}
 
     def __len__(self) -> int:
         return len(self._states)
@@ -63,9 +91,8 @@ class RecordedEpisode:
         state = np.empty(mujoco.mj_stateSize(self.model, _STATE))
         mujoco.mj_getState(self.model, self._robot.data, state, _STATE)
         self._states.append(state)
-        self._rows.append(self._env.numbers.copy())
+        self._rows.append(self._env.numbers)
         self.over = len(self) - 1
-        self._forget()
 
     def go_on(self, decide: Callable[[Any], Any], seconds: float = AFTER) -> None:
         """Let the episode go on past its end; after a failure, of the task or of the robot, it stands still.
@@ -84,15 +111,9 @@ class RecordedEpisode:
         except RobotError:
             pass
         self.over = over
-        missing = over + periods + 1 - len(self)
-        self._states += [self._states[-1]] * missing
-        self._rows += [self._rows[-1]] * missing
-        self._forget()
-
-    def _forget(self) -> None:
-        """Compute anew what depends on all instants."""
-        for name in ("_numbers", "_poses"):
-            self.__dict__.pop(name, None)
+        for _ in range(over + periods + 1 - len(self)):
+            self._states.append(self._states[-1])
+            self._rows.append(self._rows.array[-1])
 
     def show(self, k: int) -> mujoco.MjData:
         """Return the simulation with the positions of an instant."""
@@ -104,6 +125,10 @@ class RecordedEpisode:
         """Return everything that is to be drawn at an instant besides the robot."""
         return [mark for marker in self.markers.values() for mark in marker.draw(self, k)]
 
+    def draw(self, scene: mujoco.MjvScene) -> None:
+        """Add everything that is to be drawn now to a scene of the robot's model."""
+        draw_marks(scene, self.marks(len(self) - 1), self.model, self.data)
+
     def has(self, name: str) -> bool:
         """Whether the task knows a number by that name."""
         return name in self._env.task.columns
@@ -114,46 +139,39 @@ class RecordedEpisode:
         Raises:
             UnknownNameError: the task knows no such number.
         """
-        columns: Array = self._numbers[:, [self._env.task.column(name) for name in names]]
+        columns: Array = self._rows.array[:, [self._env.task.column(name) for name in names]]
         return columns
 
-    @cached_property
-    def _numbers(self) -> Array:
-        return np.array(self._rows)
-
-    @cached_property
-    def _poses(self) -> dict[str, tuple[Array, Array]]:
-        """Positions, (n, 3), and frames, (n, 3, 3), of every site, and of a floating base."""
-        places = {name: self.model.site(site).id for name, site in self.sites.items()}
-        found = {name: (np.empty((len(self), 3)), np.empty((len(self), 3, 3))) for name in (*places, BASE)}
-        root = self._robot.compiled.bodies.get(BASE)
-        for k in range(len(self)):
+    def _seen(self, place: str) -> Array:
+        """Position and axes of a site or of the floating base at every instant, (n, 12)."""
+        for k in range(len(self._poses), len(self)):
             data = self.show(k)
-            for name, place in places.items():
-                found[name][0][k], found[name][1][k] = data.site_xpos[place], data.site_xmat[place].reshape(3, 3)
-            if root is not None:
+            found = [np.append(data.site_xpos[site], data.site_xmat[site]) for site in self._places.values()]
+            if self._root is not None:
                 turn = np.empty(9)
-                mujoco.mju_quat2Mat(turn, data.qpos[root[3:]])
-                found[BASE][0][k], found[BASE][1][k] = data.qpos[root[:3]], turn.reshape(3, 3)
-        return found
+                mujoco.mju_quat2Mat(turn, data.qpos[self._root[3:]])
+                found.append(np.append(data.qpos[self._root[:3]], turn))
+            self._poses.append(np.array(found))
+        poses: Array = self._poses.array[:, [*self._places, BASE].index(place)]
+        return poses
 
     def places(self, site: str) -> Array:
         """Return where an end effector, sensor or target (`sites`) is at every instant, (n, 3), m."""
-        return self._poses[site][0]
+        return self._seen(site)[:, :3]
 
     def frames(self, site: str) -> Array:
         """Return its axes in columns at every instant, (n, 3, 3)."""
-        return self._poses[site][1]
+        return self._seen(site)[:, 3:].reshape(-1, 3, 3)
 
     @property
     def base(self) -> Array | None:
         """Where a floating base is at every instant, (n, 3), m; None for a robot that is fixed."""
-        return self._poses[BASE][0] if BASE in self._robot.compiled.bodies else None
+        return None if self._root is None else self.places(BASE)
 
     @property
     def yaw(self) -> Array:
         """Heading of a floating base at every instant, (n,), rad."""
-        ahead = self._poses[BASE][1][:, :, 0]
+        ahead = self.frames(BASE)[:, :, 0]
         return np.asarray(np.arctan2(ahead[:, 1], ahead[:, 0]))
 
     def posture(self, k: int, q: Array) -> Array:

@@ -61,6 +61,10 @@ class Shape(NamedTuple):
     """Red, green, blue, opacity."""
 
 
+Draw = Callable[[mujoco.MjvScene], object]
+"""Adds something to a scene."""
+
+
 class OffscreenRenderer:
     """Draws images through the model's first camera or, if it has none, a free one. A context manager.
 
@@ -78,20 +82,14 @@ class OffscreenRenderer:
         self._renderer: mujoco.Renderer | None = None
 
     def render(
-        self,
-        data: mujoco.MjData,
-        shapes: Callable[[], Sequence[Shape]] | None = None,
-        *,
-        camera: mujoco.MjvCamera | None = None,
-        ghosts: Sequence[tuple[mujoco.MjData, tuple[float, float, float, float]]] = (),
+        self, data: mujoco.MjData, draw: Draw | None = None, *, camera: mujoco.MjvCamera | None = None
     ) -> NDArray[np.uint8]:
         """Return an image of the simulation as it is now, (height, width, 3).
 
         Args:
             data: the simulation.
-            shapes: what is drawn besides, asked for once positions are up to date.
+            draw: adds what is drawn besides; called once positions are up to date.
             camera: another one than the model's first.
-            ghosts: the same model in other positions, with red, green, blue and opacity of each.
 
         Raises:
             RenderingError: MuJoCo finds no OpenGL here.
@@ -103,10 +101,8 @@ class OffscreenRenderer:
             self._renderer.update_scene(data, eye)  # its first scene is a few pixels off those that follow
         self._renderer.update_scene(data, eye)
         self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = self._shadows
-        if shapes is not None:
-            add_shapes(self._renderer.scene, shapes())
-        for ghost, colour in ghosts:
-            add_ghost(self._renderer.scene, self._model, ghost, colour)
+        if draw is not None:
+            draw(self._renderer.scene)
         image: NDArray[np.uint8] = self._renderer.render()
         return image
 
@@ -156,8 +152,12 @@ class Window:
         self._viewer: Any = None
         self._due = 0.0
 
-    def render(self, data: mujoco.MjData) -> None:
+    def render(self, data: mujoco.MjData, draw: Draw | None = None) -> None:
         """Show the simulation as it is now, then wait for the rest of the period.
+
+        Args:
+            data: the simulation.
+            draw: adds what is drawn besides.
 
         Raises:
             RenderingError: there is no display.
@@ -167,6 +167,10 @@ class Window:
         if not self._viewer.is_running():
             return
         update_positions(self._model, data)
+        if draw is not None:
+            with self._viewer.lock():
+                self._viewer.user_scn.ngeom = 0
+                draw(self._viewer.user_scn)
         self._viewer.sync()
         now = time.monotonic()
         time.sleep(max(self._due - now, 0.0))
@@ -219,9 +223,9 @@ class RobotView:
             else OffscreenRenderer(robot.model, width, height)
         )
 
-    def render(self) -> NDArray[np.uint8] | None:
-        """Return an image of the robot, or show it in the window. Raises `RenderingError`."""
-        return self._renderer.render(self._robot.data)
+    def render(self, draw: Draw | None = None) -> NDArray[np.uint8] | None:
+        """Return an image of the robot and what `draw` adds, or show it in the window. Raises `RenderingError`."""
+        return self._renderer.render(self._robot.data, draw)
 
     def close(self) -> None:
         """Release what drawing needed. Safe to call twice."""

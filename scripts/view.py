@@ -47,6 +47,7 @@ from pliant.viewing.screens import (
     open_web_screen,
     watch,
 )
+from pliant.viewing.stage import hidden_bodies
 
 VIEWERS = ("native", "web", "offscreen")
 AS_STARTED = "as started"
@@ -187,6 +188,7 @@ def present(make: Callable[[], LoopedMotion], config: DictConfig, console: Conso
     speed = check_bounds("speed", config.speed, 0.01, 100.0)
     port = int(check_bounds("port", config.port, 0, 65535))
     motion = make()
+    tell_hidden(motion, console)
     choices = Choices({AS_STARTED: make, **other_motions()}, AS_STARTED)
     controls = Controls(gauges=bool(config.gauges), legend=bool(config.legend), choices=choices)
     controls.offer(motion)
@@ -194,9 +196,9 @@ def present(make: Callable[[], LoopedMotion], config: DictConfig, console: Conso
     console.print("  ".join(f"{key}: {meaning}" for key, meaning in keys.items()), highlight=False)
     screen: Screen
     if config.viewer == "native":
-        screen = NativeScreen(motion.robot, controls)
+        screen = NativeScreen(motion, controls)
     else:
-        page = open_web_screen(motion.robot, controls, port, browse=bool(config.browser))
+        page = open_web_screen(motion, controls, port, browse=bool(config.browser))
         print(f"open {page.url} in a browser on this machine; Ctrl+C ends it", flush=True)
         screen = page
     try:
@@ -207,6 +209,16 @@ def present(make: Callable[[], LoopedMotion], config: DictConfig, console: Conso
         screen.close()
 
 
+def tell_hidden(motion: LoopedMotion, console: Console) -> None:
+    """Say of which bodies geoms are shown that MuJoCo hides."""
+    if bodies := hidden_bodies(motion.robot.model):
+        console.print(
+            f"no geoms in groups 0 to 2, so that those in groups 3 to 5 are shown: {', '.join(bodies)}",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
 def job(config: DictConfig) -> None:
     """Show what is asked for."""
     console = Console()
@@ -215,7 +227,9 @@ def job(config: DictConfig) -> None:
     if config.viewer == "offscreen":
         check_bounds("speed", config.speed, 0.01, 100.0)
         controls = Controls(gauges=bool(config.gauges), legend=bool(config.legend))
-        console.print(f"film: {film(chosen_motion(config), config, controls)}", soft_wrap=True)
+        motion = chosen_motion(config)
+        tell_hidden(motion, console)
+        console.print(f"film: {film(motion, config, controls)}", soft_wrap=True)
         return
     present(partial(chosen_motion, config), config, console)
 

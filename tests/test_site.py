@@ -121,3 +121,11 @@ def test_the_site_fetches_nothing_from_the_net(site):
     for sheet in site.rglob("*.css"):
         assert not re.search(r"url\([\"']?https?:|@import", sheet.read_text()), sheet
     assert (site / "search" / "search_index.js").exists(), "the search works on files"
+
+
+def test_nothing_is_glued_to_a_table():
+    """The site, other than a repository's page, takes a line right after a table for its next row."""
+    for page in PAGES:
+        text = re.sub(r"^( *)```.*?^\1```", "", (ROOT / page).read_text(), flags=re.MULTILINE | re.DOTALL)
+        glued = re.search(r"^ *\|.*\n(?! *\||\s*$).+|^(?! *\|)(?!\s*$).+\n *\|", text, re.MULTILINE)
+        assert glued is None, f"{page}: {glued[0]}"

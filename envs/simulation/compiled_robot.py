@@ -25,7 +25,8 @@ from pliant.envs.simulation.columns import (
 from pliant.envs.simulation.parameters import robot_parameters
 from pliant.envs.simulation.pruning import prune
 from pliant.envs.simulation.sensing import Sensing, in_turn, sensing_of
-from pliant.envs.simulation.signals import Readings, add_sensors, check_names, check_sampled, choose
+from pliant.envs.simulation.signal_layout import Readings
+from pliant.envs.simulation.signals import add_sensors, check_names, check_sampled, choose
 from pliant.envs.simulation.start import free_places, settled, starting_state
 from pliant.errors import ConfigurationError, check_bounds
 from pliant.hardware.robot import Array, RobotInfo

@@ -17,7 +17,7 @@ from pliant.actuators.layout import MOTORS, SIGNALS
 from pliant.actuators.native_access import doubles, find_drives, find_law
 from pliant.actuators.python_backend import push_step, torque_bounds
 from pliant.envs.simulation.readings import WARNINGS, collect
-from pliant.envs.simulation.signals import Readings
+from pliant.envs.simulation.signal_layout import Readings
 from pliant.hardware.robot import Array
 
 _SIGNALS = len(SIGNALS)

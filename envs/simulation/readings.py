@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from pliant.actuators import Backend, JointOnModel, JointReader, current_backend
 from pliant.actuators.layout import SIGNALS
-from pliant.envs.simulation.signals import JOINT, QPOS, QVEL, SENSOR, Readings
+from pliant.envs.simulation.signal_layout import Readings
+from pliant.envs.simulation.signals import JOINT, QPOS, QVEL, SENSOR
 from pliant.hardware.robot import Array
 
 _QUANTITIES = ("position", "velocity", "acceleration")

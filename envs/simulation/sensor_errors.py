@@ -3,7 +3,7 @@
 import numpy as np
 
 from pliant.envs.selection import select
-from pliant.envs.simulation.signals import Readings
+from pliant.envs.simulation.signal_layout import Readings
 from pliant.errors import check_bounds
 from pliant.hardware.robot import Array, RobotInfo
 

@@ -2,12 +2,13 @@
 
 A marker looks at the whole recorded episode and says, for each instant, what is to be drawn. Goals bring their own
 (`Goal.markers`), tasks add others (`Task.markers`).
-Pictures are drawn afterwards; nothing here changes an episode.
+A film is drawn afterwards, from all of the episode; a window or a page that shows it as it happens, from what has
+happened so far. Nothing here changes an episode.
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -16,7 +17,7 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.envs.rendering import Shape
+from pliant.envs.rendering import Shape, add_ghost, add_shapes
 from pliant.errors import check_bounds
 from pliant.hardware.robot import Array
 
@@ -50,6 +51,23 @@ class Ghost(NamedTuple):
 Mark = Shape | Ghost
 
 
+def draw_marks(scene: mujoco.MjvScene, marks: Iterable[Mark], model: mujoco.MjModel, ghost: mujoco.MjData) -> None:
+    """Add marks to a scene, as many as it has room for.
+
+    Args:
+        scene: of the robot's model.
+        marks: what is to be drawn.
+        model: of the robot.
+        ghost: put into the postures of ghosts.
+    """
+    for mark in marks:
+        if isinstance(mark, Ghost):
+            ghost.qpos[:] = mark.qpos
+            add_ghost(scene, model, ghost, mark.colour)
+        else:
+            add_shapes(scene, [mark])
+
+
 class Marker(ABC):
     """Something that pictures of a task show. One of your own writes `draw`."""
 
@@ -58,7 +76,7 @@ class Marker(ABC):
         """Return what is to be drawn at an instant; nothing where the episode lacks what it needs.
 
         Args:
-            episode: all of it, what comes later included.
+            episode: what is recorded of it: all, or for a live picture all up to now.
             k: which of its instants.
         """
 

@@ -1,3 +1,4 @@
+import contextlib
 import os
 import subprocess
 import sys
@@ -8,9 +9,12 @@ import numpy as np
 import pytest
 
 import pliant.envs  # noqa: F401 (registers)
+from pliant.envs.fronts import robot_env
 from pliant.envs.models.arm2 import arm2
+from pliant.envs.recorded_episode import RecordedEpisode
 from pliant.envs.rendering import OffscreenRenderer, RenderingError, Window, update_positions
 from pliant.envs.simulation import SimulatedRobot
+from pliant.envs.tasks import Throw
 from pliant.errors import OutOfBoundsError
 
 
@@ -121,6 +125,8 @@ class Viewer:
 
     def __init__(self) -> None:
         self.open, self.shown = True, 0
+        self.user_scn = mujoco.MjvScene(mujoco.MjModel.from_xml_string("<mujoco/>"), 200)
+        self.lock = contextlib.nullcontext
 
     def is_running(self) -> bool:
         return self.open
@@ -152,6 +158,24 @@ def test_a_window_shows_every_period_in_real_time_until_it_is_closed(monkeypatch
     viewer.open = False
     env.step(np.zeros(2))
     assert viewer.shown == 6
+    env.close()
+
+
+def test_a_window_shows_what_a_film_of_the_episode_so_far_would(monkeypatch):
+    viewer = Viewer()
+    monkeypatch.setattr(Window, "_open", lambda self, data: viewer)
+    monkeypatch.setattr("pliant.envs.rendering.time.sleep", lambda duration: None)
+    env = robot_env("arm2", Throw(goal=0.95), render_mode="human")
+    episode = RecordedEpisode(env)
+    env.reset(seed=0)
+    episode.see()
+    for _ in range(20):
+        env.step(np.zeros(env.action_space.shape))
+        episode.see()
+        marks = episode.marks(len(episode) - 1)
+        shown = viewer.user_scn.geoms[: viewer.user_scn.ngeom]
+        assert [geom.type for geom in shown] == [mark.kind for mark in marks]
+        np.testing.assert_allclose([geom.pos for geom in shown], [mark.position for mark in marks], atol=1e-6)
     env.close()
 
 

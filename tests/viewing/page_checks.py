@@ -1,6 +1,6 @@
 """What is done on a page arrives in the simulation: checks, each in a process of its own, `page_checks.py NAME`.
 
-MuJoCo's web viewer ends a process in which it is started a second time.
+MuJoCo's web viewer starts once in a process.
 """
 
 import contextlib
@@ -18,14 +18,17 @@ import numpy as np
 from mujoco.studio import messages
 
 from pliant.controllers import Controller
+from pliant.envs.fronts import robot_env
 from pliant.envs.models.arm2 import arm2
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.models.targets import with_targets
 from pliant.envs.movement import Movement
+from pliant.envs.rendering import RenderingError
 from pliant.envs.simulation import SimulatedRobot
+from pliant.envs.tasks import Reach
 from pliant.viewing import web_screen
 from pliant.viewing.choices import Choices
-from pliant.viewing.motions import LoopedMovement, demonstration_movement
+from pliant.viewing.motions import LoopedEnvironment, LoopedMovement, demonstration_movement
 from pliant.viewing.screens import Controls, free_camera, watch
 
 SPEC = importlib.util.spec_from_file_location("browser", Path(__file__).with_name("browser.py"))
@@ -58,7 +61,7 @@ class Watched:
     def __init__(self, motion, controls, profile):
         self.controls, self.robot = controls, motion.robot
         controls.offer(motion)
-        self.screen = web_screen.WebScreen(motion.robot, controls)
+        self.screen = web_screen.WebScreen(motion, controls)
         self._over = threading.Event()
         self._loop = threading.Thread(target=watch, args=(motion, self, controls, 1.0))
         self._loop.start()
@@ -67,9 +70,9 @@ class Watched:
     def show(self):
         return not self._over.is_set() and self.screen.show()
 
-    def change(self, robot):
-        self.robot = robot
-        self.screen.change(robot)
+    def change(self, motion):
+        self.robot = motion.robot
+        self.screen.change(motion)
 
     def hover(self, place):
         """Go to a place with the mouse and wait until the page knows that something of its own is there."""
@@ -175,8 +178,7 @@ def drag():
 def pull():
     """What the page's viewer says is pulled at and dragged arrives at the robot."""
     robot = SimulatedRobot(with_targets(arm2(), {"tip": [0.1, 0.2, 0.3]}), 0.01)
-    robot.connect()
-    screen = web_screen.WebScreen(robot, Controls())
+    screen = web_screen.WebScreen(still(robot), Controls())
     try:
         screen.show()
         told, link = mujoco.MjData(robot.model), robot.model.body("link2").id
@@ -197,6 +199,29 @@ def pull():
         screen.close()
 
 
+def marks():
+    """The posture that is a task's goal is on the page, green."""
+    motion = LoopedEnvironment(robot_env("arm2", Reach(low=1.0, high=1.2)), None, 0)
+    with watched(motion, Controls(gauges=False)) as seen:
+
+        def green():
+            red, green, blue = np.moveaxis(seen.page.picture()[:-50, 220:], 2, 0)
+            return ((green > red + 20) & (green > blue + 20)).mean() > 0.01
+
+        browser.until(green, 60.0, "nothing green is on the page")
+
+
+def twice():
+    """A second web viewer is refused before it hangs, and the process ends as it should."""
+    motion = motion_of(rig1)
+    screen = web_screen.WebScreen(motion, Controls())
+    screen.show()
+    screen.close()
+    with contextlib.suppress(RenderingError):
+        web_screen.WebScreen(motion, Controls())
+        raise AssertionError("a second viewer was started")
+
+
 def message(kind, model, data, parts):
     state = np.empty(mujoco.mj_stateSize(model, int(parts)))
     mujoco.mj_getState(model, data, state, int(parts))
@@ -204,4 +229,4 @@ def message(kind, model, data, parts):
 
 
 if __name__ == "__main__":
-    {"slider": slider, "choice": choice, "drag": drag, "pull": pull}[sys.argv[1]]()
+    {"slider": slider, "choice": choice, "drag": drag, "pull": pull, "marks": marks, "twice": twice}[sys.argv[1]]()

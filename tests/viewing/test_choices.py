@@ -36,8 +36,8 @@ class Screen:
         self.deeds.pop(0)()
         return True
 
-    def change(self, robot):
-        self.robots.append(robot)
+    def change(self, motion):
+        self.robots.append(motion.robot)
 
 
 def test_the_loop_goes_on_with_what_is_chosen_and_offers_its_sliders():

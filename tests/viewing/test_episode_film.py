@@ -63,13 +63,13 @@ def test_the_camera_steps_back_to_show_where_a_ball_should_land(monkeypatch):
     cameras = []
     render = OffscreenRenderer.render
 
-    def noted(self, data, shapes=None, **options):
-        cameras.append((options["camera"], shapes()))
-        return render(self, data, shapes, **options)
+    def noted(self, data, draw=None, **options):
+        cameras.append(options["camera"])
+        return render(self, data, draw, **options)
 
     monkeypatch.setattr(OffscreenRenderer, "render", noted)
     film([Shot("", episode)], WIDTH, HEIGHT, rate=1.0)
-    camera, shapes = cameras[-1]
+    camera, shapes = cameras[-1], episode.marks(len(episode) - 1)
     a, e = np.radians([camera.azimuth, camera.elevation])
     ahead = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
     across = np.cross(ahead, [0.0, 0.0, 1.0])

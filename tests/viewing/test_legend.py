@@ -6,6 +6,7 @@ from pliant.envs.rendering import RenderingError
 from pliant.envs.simulation import SimulatedRobot
 from pliant.errors import MissingExtraError
 from pliant.viewing.legend import LEGEND, legend_image, with_legend
+from pliant.viewing.motions import LoopedMovement, demonstration_movement
 from pliant.viewing.overlay import STIFFNESS_SCALE
 from pliant.viewing.screens import Controls, FilmScreen
 
@@ -48,8 +49,7 @@ def test_without_pillow_the_extra_is_named(monkeypatch):
 def test_f9_shows_it_in_a_film_and_hides_it():
     pytest.importorskip("PIL")
     robot, controls = SimulatedRobot(arm2(), 0.01), Controls()
-    robot.connect()
-    screen = FilmScreen(robot, controls, 320, 280)
+    screen = FilmScreen(LoopedMovement(demonstration_movement(robot)), controls, 320, 280)
     try:
         for _ in range(3):
             screen.show()

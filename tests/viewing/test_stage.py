@@ -9,7 +9,7 @@ from pliant.envs.models.arm2 import arm2
 from pliant.envs.models.targets import with_targets
 from pliant.envs.rendering import OffscreenRenderer, RenderingError
 from pliant.envs.simulation import SimulatedRobot
-from pliant.viewing.stage import Stage, lit_model
+from pliant.viewing.stage import Stage, hidden_bodies, lit_model
 
 ARM = """
 <mujoco model="own">
@@ -107,6 +107,30 @@ def test_the_stage_follows_the_robot_and_gives_back_what_pulls_and_is_dragged():
         robot.send([0.5, 0.3, 0.2, 0.3])
     assert np.abs(robot.read().position - before).max() > 0.05
     assert robot.data.xfrc_applied[link, 0] == 3.0
+
+
+def test_of_a_link_of_which_nothing_would_be_seen_the_collision_geoms_are_shown(tmp_path):
+    """Neither beside geoms that are seen, nor of a body that moves as one with such."""
+    file = tmp_path / "own.xml"
+    file.write_text("""
+        <mujoco>
+          <worldbody>
+            <geom name="plinth" size="0.1" group="3"/>
+            <body name="upper"><joint name="hip" axis="0 1 0"/>
+              <geom name="look" size="0.1" contype="0" conaffinity="0"/> <geom name="shell" size="0.1" group="3"/>
+              <body name="tool"><geom name="probe" size="0.1" group="3"/></body>
+              <body name="lower" pos="0 0 0.5"><joint name="knee" axis="0 1 0"/>
+                <geom name="glass" size="0.1" rgba="1 1 1 0"/> <geom name="rod" size="0.1" group="4"/></body>
+            </body>
+          </worldbody>
+          <actuator><motor joint="hip" ctrlrange="-1 1"/></actuator>
+        </mujoco>""")
+    robot = describe(str(file)).simulated()
+    shown = lit_model(robot.compiled)
+    groups = {name: int(shown.geom(name).group[0]) for name in ("plinth", "look", "shell", "probe", "rod")}
+    assert groups == {"plinth": 0, "look": 0, "shell": 3, "probe": 3, "rod": 0}
+    assert hidden_bodies(robot.model) == ("world", "lower")
+    assert robot.model.geom("rod").group == 4
 
 
 def test_the_picture_of_a_model_without_light_is_bright(tmp_path):

@@ -23,8 +23,13 @@ def test_what_a_page_pulls_at_and_drags_arrives_at_the_robot():
 
 
 @pytest.mark.slow
+def test_a_second_page_is_refused_in_a_process_that_ends_as_it_should():
+    passes("twice")
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not any(map(shutil.which, BROWSERS)), reason="no Chromium is installed")
-@pytest.mark.parametrize("check", ["slider", "choice", "drag"])
+@pytest.mark.parametrize("check", ["slider", "choice", "drag", "marks"])
 def test_in_a_real_browser(check):
-    """A slider stiffens a joint; another robot is shown when it is chosen; the mouse drags a target."""
+    """A slider stiffens a joint; a robot that is chosen is shown; the mouse drags a target; a goal is drawn."""
     passes(check)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pliant.controllers import Learned, Motion, Rows, periods
 from pliant.controllers.trial import JointTrials
 from pliant.envs.recorded_episode import AFTER
-from pliant.envs.rendering import OffscreenRenderer, RenderingError
+from pliant.envs.rendering import OffscreenRenderer, RenderingError, add_ghost
 from pliant.envs.simulation import SimulatedRobot
 from pliant.envs.simulation.holding import TrialStart
 from pliant.envs.tasks.markers import GHOST
@@ -115,7 +115,7 @@ def _film(
                 last = min(k, len(desired) - 1)
                 ghost.qpos[:] = robot.data.qpos
                 ghost.qpos[robot.compiled.positions] = desired[last]
-                image = renderer.render(robot.data, ghosts=[(ghost, GHOST)])
+                image = renderer.render(robot.data, lambda scene: add_ghost(scene, robot.model, ghost, GHOST))
                 frames.append(labelled(image, label, f"{last * period:.2f} s"))
     return frames
 

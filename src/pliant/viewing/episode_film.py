@@ -4,7 +4,7 @@ They run in real time, from the beginning of an episode to some time after its e
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Protocol
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.envs.recorded_episode import Image, RecordedEpisode, Shot
 from pliant.envs.rendering import OffscreenRenderer, Shape
-from pliant.envs.tasks.markers import Ghost, Mark
+from pliant.envs.tasks.markers import draw_marks
 from pliant.errors import require_extra
 from pliant.hardware.robot import Array
 from pliant.viewing.screens import free_camera
@@ -167,20 +167,13 @@ class _Scene:
         def draw(k: int) -> Image:
             marks = self._marks[k] if k in self._marks else self.episode.marks(k)
             self.camera.lookat[:] = self._lookat + self._shift[k]
-            ghosts = [(self._posed(mark), mark.colour) for mark in marks if isinstance(mark, Ghost)]
             return renderer.render(
-                self.episode.show(k), lambda: list(_shapes(marks)), camera=self.camera, ghosts=ghosts
+                self.episode.show(k),
+                lambda scene: draw_marks(scene, marks, self.episode.model, self._ghost),
+                camera=self.camera,
             )
 
         return draw
-
-    def _posed(self, ghost: Ghost) -> mujoco.MjData:
-        self._ghost.qpos[:] = ghost.qpos
-        return self._ghost
-
-
-def _shapes(marks: Iterable[Mark]) -> Iterator[Shape]:
-    return (mark for mark in marks if isinstance(mark, Shape))
 
 
 def _levelled(way: Array, width: float) -> Array:

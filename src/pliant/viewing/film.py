@@ -74,7 +74,7 @@ def film_motion(
     """
     film_format(path)
     period = motion.robot.info.period
-    screen = FilmScreen(motion.robot, controls, width, height)
+    screen = FilmScreen(motion, controls, width, height)
     periods = periods_per_image(motion, speed, _RATE)
     count = round(duration / period)
     try:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+import mujoco
 import numpy as np
 
 from pliant.controllers import Controller, FeedForward, desired_motion
@@ -14,6 +15,7 @@ from pliant.controllers.trajectories import Trajectory
 from pliant.controllers.trial import JointTrials
 from pliant.envs.env import PliantEnv
 from pliant.envs.movement import Movement, OpenLoop
+from pliant.envs.recorded_episode import RecordedEpisode
 from pliant.envs.simulation import SimulatedRobot
 from pliant.envs.simulation.holding import link_ranges, trial_start
 from pliant.errors import ConfigurationError
@@ -44,6 +46,9 @@ class LoopedMotion(Protocol):
     def advance(self) -> None:
         """Let one period pass; at the end, begin again."""
 
+    def draw(self, scene: mujoco.MjvScene) -> None:
+        """Add what marks the motion (goal, path, force) to a scene of the robot's model."""
+
 
 class LoopedMovement:
     """A robot that moves; at the end it begins again."""
@@ -64,6 +69,9 @@ class LoopedMovement:
         """Let one period pass, or begin again after the last one."""
         if next(self._states, None) is None:
             self.restart()
+
+    def draw(self, scene: mujoco.MjvScene) -> None:
+        """Add nothing."""
 
 
 class Played(NamedTuple):
@@ -100,7 +108,7 @@ class LoopedEnvironment:
             raise ConfigurationError("only an environment with a simulated robot can be viewed.")
         self.robot, self.duration = inner.robot, math.inf
         self.controller: Controller | None = None
-        self._env, self._seed, self._told = env, seed, told
+        self._env, self._inner, self._seed, self._told = env, inner, seed, told
         self._policy = DemonstrationPolicy(inner) if policy is None else policy
         self._observation: Any = None
         self._reward, self._length = 0.0, 0
@@ -115,14 +123,21 @@ class LoopedEnvironment:
         """Take one step, or begin the next episode after the end of one."""
         action = self._policy(self._observation)
         self._observation, reward, terminated, truncated, info = self._env.step(action)
+        self._episode.see()
         self._reward, self._length = self._reward + float(reward), self._length + 1
         if terminated or truncated:
             self._told(Played(self._seed + self._count, self._reward, self._length, info))
             self._count += 1
             self._begin()
 
+    def draw(self, scene: mujoco.MjvScene) -> None:
+        """Add what the task marks, from what has happened in this episode so far."""
+        self._episode.draw(scene)
+
     def _begin(self) -> None:
         self._observation, _ = self._env.reset(seed=self._seed + self._count)
+        self._episode = RecordedEpisode(self._inner)
+        self._episode.see()
         self._policy.reset()
         self._reward, self._length = 0.0, 0
 

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.envs.rendering import OffscreenRenderer, RenderingError, add_shapes, update_positions
-from pliant.envs.simulation import SimulatedRobot
 from pliant.viewing.choices import Choices
 from pliant.viewing.legend import legend_image, with_legend
 from pliant.viewing.motions import LoopedMotion
@@ -117,8 +116,8 @@ class Screen(Protocol):
     def show(self) -> bool:
         """Show the simulation as it is now; returns whether anybody can still see it."""
 
-    def change(self, robot: SimulatedRobot) -> None:
-        """Show another robot from now on."""
+    def change(self, motion: LoopedMotion) -> None:
+        """Show another motion from now on."""
 
     def close(self) -> None:
         """Close it. Safe to call twice."""
@@ -148,19 +147,20 @@ class NativeScreen:
         RenderingError: there is no display, or the window cannot open.
     """
 
-    def __init__(self, robot: SimulatedRobot, controls: Controls) -> None:
+    def __init__(self, motion: LoopedMotion, controls: Controls) -> None:
         if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
             raise RenderingError(
                 "a window needs a display, and neither DISPLAY nor WAYLAND_DISPLAY is set. viewer=web shows the "
                 "robot in a browser, viewer=offscreen writes a film."
             )
         self._controls = controls
-        self._open(robot)
+        self._open(motion)
 
-    def _open(self, robot: SimulatedRobot) -> None:
+    def _open(self, motion: LoopedMotion) -> None:
         import mujoco.viewer
 
-        self._robot, self._stage = robot, Stage(robot)
+        robot = motion.robot
+        self._motion, self._robot, self._stage = motion, robot, Stage(robot)
         self._overlay = Overlay(robot.model, robot.data, robot.compiled.joints)
         self._legend = False
         try:
@@ -187,6 +187,7 @@ class NativeScreen:
         self._stage.follow()
         with self._viewer.lock():
             self._viewer.user_scn.ngeom = 0
+            self._motion.draw(self._viewer.user_scn)
             if self._controls.gauges:
                 add_shapes(self._viewer.user_scn, self._overlay.shapes())
         if self._controls.sliders:
@@ -213,10 +214,10 @@ class NativeScreen:
         picture = legend_image()
         self._viewer.set_images((mujoco.MjrRect(0, 0, picture.shape[1], picture.shape[0]), picture))
 
-    def change(self, robot: SimulatedRobot) -> None:
+    def change(self, motion: LoopedMotion) -> None:
         """Close the window and open another: MuJoCo's keeps to one model."""
         self._viewer.close()
-        self._open(robot)
+        self._open(motion)
 
     def close(self) -> None:
         """Close the window."""
@@ -226,14 +227,15 @@ class NativeScreen:
 class FilmScreen:
     """Images of a simulation, for a film."""
 
-    def __init__(self, robot: SimulatedRobot, controls: Controls, width: int, height: int) -> None:
+    def __init__(self, motion: LoopedMotion, controls: Controls, width: int, height: int) -> None:
         self.frames: list[NDArray[np.uint8]] = []
         """The images, each (height, width, 3)."""
         self._controls, self._size = controls, (width, height)
-        self._open(robot)
+        self._open(motion)
 
-    def _open(self, robot: SimulatedRobot) -> None:
-        self._robot, self._stage = robot, Stage(robot)
+    def _open(self, motion: LoopedMotion) -> None:
+        robot = motion.robot
+        self._motion, self._robot, self._stage = motion, robot, Stage(robot)
         self._overlay = Overlay(robot.model, robot.data, robot.compiled.joints)
         self._renderer = OffscreenRenderer(self._stage.model, *self._size)
 
@@ -241,26 +243,30 @@ class FilmScreen:
         """Take an image of the simulation as it is now; raises `RenderingError` if MuJoCo finds no OpenGL here."""
         update_positions(self._robot.model, self._robot.data)
         self._stage.follow()
-        shapes = self._overlay.shapes if self._controls.gauges else None
-        image = self._renderer.render(self._stage.data, shapes)
+        image = self._renderer.render(self._stage.data, self._draw)
         self.frames.append(with_legend(image) if self._controls.legend else image)
         return True
 
-    def change(self, robot: SimulatedRobot) -> None:
-        """Go on with images of another robot."""
+    def _draw(self, scene: mujoco.MjvScene) -> None:
+        self._motion.draw(scene)
+        if self._controls.gauges:
+            add_shapes(scene, self._overlay.shapes())
+
+    def change(self, motion: LoopedMotion) -> None:
+        """Go on with images of another motion."""
         self._renderer.close()
-        self._open(robot)
+        self._open(motion)
 
     def close(self) -> None:
         """Release the OpenGL context."""
         self._renderer.close()
 
 
-def open_web_screen(robot: SimulatedRobot, controls: Controls, port: int, *, browse: bool) -> "WebScreen":
+def open_web_screen(motion: LoopedMotion, controls: Controls, port: int, *, browse: bool) -> "WebScreen":
     """Open a page; raises `RenderingError` if MuJoCo has no web viewer, or it cannot start.
 
     Args:
-        robot: what is shown.
+        motion: what is shown.
         controls: what keys change.
         port: where to listen; 0: the first free one.
         browse: whether to open the page in a browser.
@@ -272,7 +278,7 @@ def open_web_screen(robot: SimulatedRobot, controls: Controls, port: int, *, bro
             f"the web viewer is not in this MuJoCo ({error}). It comes with: pip install "
             '"mujoco>=4.0" mujoco-studio websockets. Or use viewer=native or viewer=offscreen.'
         ) from error
-    return WebScreen(robot, controls, port, browse=browse)
+    return WebScreen(motion, controls, port, browse=browse)
 
 
 def watch(motion: LoopedMotion, screen: Screen, controls: Controls, speed: float) -> None:
@@ -285,7 +291,7 @@ def watch(motion: LoopedMotion, screen: Screen, controls: Controls, speed: float
         if other is not None:
             motion, periods = other, periods_per_image(other, speed, _REFRESH)
             controls.offer(motion)
-            screen.change(motion.robot)
+            screen.change(motion)
         elif controls.again:
             controls.again = False
             motion.restart()

@@ -1,11 +1,15 @@
 """What a screen draws: a likeness of a simulated robot, with the light, sky and floor that its model lacks.
 
+Of a link without geoms in the groups that MuJoCo shows (0 to 2) it shows those of the others: in many files of
+robots the geoms for collisions, in group 3, are all that some links have.
+
 The likeness is a model of its own, compiled from the spec of the robot. The robot has none of it: nothing touches
 the floor, and the motion is what it is without a screen.
 """
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.envs.models.scene import View, add_floor, add_lights, add_sky
 from pliant.envs.rendering import update_positions
@@ -15,6 +19,7 @@ from pliant.hardware.robot import Array
 
 _PREFIX = "pliant stage "
 _STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+_SHOWN_GROUPS = 3
 _GROUND = 1e-3
 """How far below 0 a robot that stands on the ground may reach, m."""
 
@@ -43,7 +48,9 @@ class Stage:
 
 
 def lit_model(compiled: CompiledRobot) -> mujoco.MjModel:
-    """Return a robot's model with the light, sky and floor that it lacks; the model itself where it lacks nothing.
+    """Return a robot's model with what it lacks to be seen: light, sky, floor, geoms in groups that are shown.
+
+    Where it lacks nothing it is the model itself.
 
     What floats gets no floor, as it would fall through it. A robot that reaches below 0 gets one far below.
     """
@@ -52,9 +59,13 @@ def lit_model(compiled: CompiledRobot) -> mujoco.MjModel:
     bare = mujoco.mjtTexture.mjTEXTURE_SKYBOX not in model.tex_type
     grounded = {mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD} & set(model.geom_type.tolist())
     hovering = not grounded and mujoco.mjtJoint.mjJNT_FREE not in model.jnt_type
-    if spec is None or not (dark or bare or hovering):
+    hidden = _hidden(model)
+    if spec is None or not (dark or bare or hovering or hidden.size):
         return model
     shown = spec.copy()
+    geoms = shown.geoms
+    for geom in hidden.tolist():
+        geoms[geom].group = 0
     centre, extent = model.stat.center.copy(), float(model.stat.extent)
     shown.stat.center, shown.stat.extent = centre, extent
     if dark:
@@ -67,6 +78,19 @@ def lit_model(compiled: CompiledRobot) -> mujoco.MjModel:
         floor.pos = [0.0, 0.0, 0.0 if lowest >= -_GROUND else lowest - extent]
         floor.contype = floor.conaffinity = 0
     return compile_likeness(shown, model)
+
+
+def hidden_bodies(model: mujoco.MjModel) -> tuple[str, ...]:
+    """Return the names of bodies of which MuJoCo would show nothing, neither of what moves with them as one."""
+    bodies = dict.fromkeys(model.geom_bodyid[_hidden(model)].tolist())
+    return tuple(model.body(body).name or f"body {body}" for body in bodies)
+
+
+def _hidden(model: mujoco.MjModel) -> NDArray[np.intp]:
+    """Their geoms."""
+    link = np.where(model.body_weldid == 0, np.arange(model.nbody), model.body_weldid)[model.geom_bodyid]
+    seen = (model.geom_group < _SHOWN_GROUPS) & (model.geom_rgba[:, 3] > 0.0)
+    return np.flatnonzero(~np.isin(link, link[seen]))
 
 
 def _lowest(model: mujoco.MjModel, qpos: Array) -> float:

@@ -4,9 +4,10 @@ The simulation runs here; the browser gets its state, and draws it. MuJoCo 4.0 h
 interface and offers no choice, so that this is corrected here, and checked before anything is served.
 """
 
+import copy
 import socket
 import threading
-from typing import Any
+from typing import Any, Final
 
 import mujoco
 from mujoco.studio import launch_thread, messages, plugin, ux, viewer_protocol, viewer_utils, web_viewer
@@ -15,8 +16,8 @@ from mujoco.studio.dear_imgui import dear_imgui as imgui
 
 from pliant.actuators import JointOnModel
 from pliant.envs.rendering import RenderingError, as_geoms
-from pliant.envs.simulation import SimulatedRobot
 from pliant.viewing.legend import LEGEND
+from pliant.viewing.motions import LoopedMotion
 from pliant.viewing.overlay import Overlay
 from pliant.viewing.screens import KEYS, LIST_KEY, Controls, free_camera
 from pliant.viewing.sliders import Slider
@@ -29,6 +30,9 @@ _SLIDERS, _SLIDER = (60.0, 20.0, 330.0, 260.0), 110.0
 """Place and size of the list of sliders, and width of one of them, pixels."""
 _LEGEND, _SWATCH = 20.0, 30.0
 """How far the legend is from the upper right corner, and length of a coloured mark in it, pixels."""
+_MARKS = 800
+"""Geoms of marks on a page, which draws 1024 besides the model."""
+_MESHES: Final = (int(mujoco.mjtGeom.mjGEOM_MESH), int(mujoco.mjtGeom.mjGEOM_SDF))
 _TAKEN = (0.88, 0.38, 0.0, 1.0)
 """Colour of what is held by hand."""
 
@@ -64,6 +68,11 @@ class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
         self._controls = controls
         self._overlay: Overlay | None = None
         self._mouse = ux.UxState()
+        self._marks: tuple[int, list[Any]] = (0, [])
+
+    def mark(self, model: mujoco.MjModel, geoms: list[mujoco.MjvGeom]) -> None:
+        """Draw geoms from the next picture on, if that is of this model."""
+        self._marks = model.signature, geoms
 
     @messages.handler  # type: ignore[untyped-decorator]
     def on_model(self, event: messages.PostModelEvent) -> None:
@@ -77,8 +86,9 @@ class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
     @messages.handler  # type: ignore[untyped-decorator]
     def on_update(self, event: messages.UpdateEvent) -> None:
         """Draw the gauges anew, and take what keys and mouse were used for: the mouse drags targets and links."""
-        wanted = self._overlay is not None and self._controls.gauges
-        self.viewer.extra_geoms[:] = as_geoms(self._overlay.shapes()) if wanted else []  # type: ignore[union-attr]
+        model, marks = self._marks
+        gauges = [] if self._overlay is None or not self._controls.gauges else as_geoms(self._overlay.shapes())
+        self.viewer.extra_geoms[:] = [*gauges, *(marks if model == self.viewer.model.signature else ())]
         inputs.handle_mouse_events(
             self.viewer.model,
             self.viewer.data,
@@ -124,6 +134,16 @@ class _Page(plugin.ViewerPlugin):  # type: ignore[misc]
         imgui.End()
 
 
+def _for_page(geom: mujoco.MjvGeom, model: mujoco.MjModel) -> mujoco.MjvGeom:
+    """A geom drawn of a model as a page can draw it: boxes for meshes, which it has of its own model alone."""
+    drawn = copy.copy(geom)
+    if geom.type in _MESHES:
+        box = model.geom_aabb[geom.objid]
+        drawn.type, drawn.size[:] = int(mujoco.mjtGeom.mjGEOM_BOX), box[3:]
+        drawn.pos[:] = geom.pos + geom.mat @ box[:3]
+    return drawn
+
+
 def _show(slider: Slider) -> None:
     """Show a slider, a switch or a choice, and ask for what is made of it."""
     imgui.SetNextItemWidth(_SLIDER)
@@ -159,29 +179,40 @@ def _show_legend() -> None:
 
 
 class WebScreen:
-    """The simulation on a page that browsers on this machine can open.
+    """The simulation on a page that browsers on this machine can open; one in the life of a process.
+
+    MuJoCo 4.0 keeps what the first one leaves behind: a second one never draws, cannot be closed, and ends the
+    process by a segmentation fault when Python exits.
 
     Raises:
-        RenderingError: the port is taken, or the web viewer cannot start.
+        RenderingError: the port is taken, the web viewer cannot start, or this process has had one.
     """
 
-    def __init__(self, robot: SimulatedRobot, controls: Controls, port: int = 0, *, browse: bool = False) -> None:
+    _started = False
+
+    def __init__(self, motion: LoopedMotion, controls: Controls, port: int = 0, *, browse: bool = False) -> None:
         """Start the server.
 
         Args:
-            robot: what is shown.
+            motion: what is shown.
             controls: what keys change.
             port: where to listen; 0: the first free one from 8080 on.
             browse: whether to open the page in a browser.
         """
-        self._stage = Stage(robot)
-        self._page = _Page(robot.compiled.joints, controls)
+        if WebScreen._started:
+            raise RenderingError(
+                f"MuJoCo {mujoco.__version__} can start its web viewer once in a process, and this one "
+                "has had it. Show another motion on the page that is open, or start a new process."
+            )
+        self._page = _Page(motion.robot.compiled.joints, controls)
+        self.change(motion)
         self.port = free_port(port)
         """Where it listens."""
         config = viewer_protocol.ViewerConfig(
-            title=f"Pliant: {robot.info.name}", gfx="web", http_port=self.port, open_browser=browse
+            title=f"Pliant: {motion.robot.info.name}", gfx="web", http_port=self.port, open_browser=browse
         )
         made, ready = list[Any](), threading.Event()
+        WebScreen._started = True
 
         def live(endpoint: Any) -> None:
             try:
@@ -202,13 +233,18 @@ class WebScreen:
             return False
         self._stage.follow()
         self._handle.sync(self._stage.model, self._stage.data)
+        self._scene.ngeom = 0
+        self._motion.draw(self._scene)
+        own, geoms = self._motion.robot.model, self._scene.geoms[: self._scene.ngeom]
+        self._page.mark(self._stage.model, [_for_page(geom, own) for geom in geoms])
         self._stage.give_back()
         return True
 
-    def change(self, robot: SimulatedRobot) -> None:
-        """Show another robot from now on; pages that are open load it."""
-        self._page.joints = robot.compiled.joints
-        self._stage = Stage(robot)
+    def change(self, motion: LoopedMotion) -> None:
+        """Show another motion from now on; pages that are open load its model."""
+        self._page.joints = motion.robot.compiled.joints
+        self._motion, self._stage = motion, Stage(motion.robot)
+        self._scene = mujoco.MjvScene(self._stage.model, _MARKS)
 
     def close(self) -> None:
         """Stop the server."""
