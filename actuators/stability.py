@@ -135,7 +135,7 @@ def stability_margin(model: mujoco.MjModel, joints: Joints) -> Margin | None:
 
     Springs are taken at their stiffest, all at once. Under a single-step integrator the bound is the step h at
     which the largest eigenvalue of M⁻¹·diag(K·h² + 2·D·h) reaches 4, M⁻¹ being (M + h·B/2)⁻¹ of the links with
-    the damping B that the integrator carries, plus 1/J of the motors behind springs. Joints with implicit stiffness
+    the damping B that the integrator carries, plus 1/J of the motors behind springs. Those with implicit stiffness
     bound nothing by themselves, but their explicit share, up to κ·I, counts among the K·h² of a chain; so does the
     bristle of a servo's friction, κ·I/h² with a damping of 2·K·h, with 5·κ·I. `discrete` carries a whole affine
     drive, `implicit` and `implicitfast` its damping. Under RK4 it is the step at which the first of the poles
