@@ -29,6 +29,8 @@ _SEARCHES, _SEARCH_STEPS = 3, 25
 
 _LONGEST = 1e6
 """A step that nothing bounds, s."""
+_SHORTEST = math.log(1e-9)
+"""Logarithm of the step, s, below which none is looked for."""
 _ROOT, _GRAIN = 1e-8, 1e-6
 """How exactly the longest step is found, and how exactly it is told, of itself."""
 
@@ -119,9 +121,13 @@ def free_inertia(model: mujoco.MjModel, joint: int) -> float:
 
 def explicit_stiffness(model: mujoco.MjModel, joint: int) -> float:
     """Stiffness that stays explicit at a joint with implicit stiffness, κ·I/h², N·m/rad."""
-    dof = int(model.jnt_dofadr[joint])
-    inertia = 1.0 / float(np.max(np.linalg.inv(_Masses(model).matrices)[:, dof, dof]))
-    return EXPLICIT_SHARE * inertia / float(model.opt.timestep) ** 2
+    least = _least_inertias(_Masses(model).matrices)[int(model.jnt_dofadr[joint])]
+    return EXPLICIT_SHARE * float(least) / float(model.opt.timestep) ** 2
+
+
+def _least_inertias(matrices: Array) -> Array:
+    """Least inertia that a torque on each coordinate meets in some poses, the others free, (nv,), kg·m²."""
+    return np.asarray(1.0 / np.linalg.inv(matrices).diagonal(axis1=1, axis2=2).max(0), dtype=np.float64)
 
 
 def stability_margin(model: mujoco.MjModel, joints: Joints) -> Margin | None:
@@ -129,8 +135,9 @@ def stability_margin(model: mujoco.MjModel, joints: Joints) -> Margin | None:
 
     Springs are taken at their stiffest, all at once. Under a single-step integrator the bound is the step h at
     which the largest eigenvalue of M⁻¹·diag(K·h² + 2·D·h) reaches 4, M⁻¹ being (M + h·B/2)⁻¹ of the links with
-    the damping B that the integrator carries, plus 1/J of the motors behind springs. The bristle of a servo's
-    friction, κ·I/h² with a damping of 2·K·h, takes 5·κ of the 4 for itself. `discrete` carries a whole affine
+    the damping B that the integrator carries, plus 1/J of the motors behind springs. Those with implicit stiffness
+    bound nothing by themselves, but their explicit share, up to κ·I, counts among the K·h² of a chain; so does the
+    bristle of a servo's friction, κ·I/h² with a damping of 2·K·h, with 5·κ·I. `discrete` carries a whole affine
     drive, `implicit` and `implicitfast` its damping. Under RK4 it is the step at which the first of the poles
     leaves its region.
 
@@ -139,10 +146,10 @@ def stability_margin(model: mujoco.MjModel, joints: Joints) -> Margin | None:
     """
     known = [_Known.of(model, *joint) for joint in joints]
     known = [joint for joint in known if joint.stiffness > 0.0 or joint.damping > 0.0]
-    if not known:
+    if all(joint.implicit for joint in known):
         return None
     masses = _Masses(model)
-    bound = _Bound(model, known)
+    bound = _Bound(model, known, _least_inertias(masses.matrices))
     matrices = masses.with_worst(lambda matrix: bound.largest_step(matrix[None])[0])
     return bound.margin(matrices)
 
@@ -150,12 +157,15 @@ def stability_margin(model: mujoco.MjModel, joints: Joints) -> Margin | None:
 class _Bound:
     """The longest stable step of joints, for some inertia matrices."""
 
-    def __init__(self, model: mujoco.MjModel, known: Sequence["_Known"]) -> None:
+    def __init__(self, model: mujoco.MjModel, known: Sequence["_Known"], inertias: Array) -> None:
         self._known = known
         self._dofs = [joint.dof for joint in known]
         self._stiffness = np.array([joint.stiffness for joint in known])
         self._damping = np.array([joint.damping for joint in known])
-        self._bristles = 1.0 - 5.0 * EXPLICIT_SHARE / 4.0 * np.array([joint.bristle for joint in known])
+        shares = EXPLICIT_SHARE * inertias[self._dofs]
+        self._implicit = np.array([joint.implicit for joint in known])
+        self._most = np.where(self._implicit, shares, np.inf)
+        self._bristles = 5.0 * shares * [joint.bristle for joint in known]
         self._motors = np.array([1.0 / joint.rotor for joint in known])
         self._rk4 = int(model.opt.integrator) == _RK4
         self._links = np.array(model.dof_damping).reshape(model.nv, -1)[:, 0].copy()
@@ -171,8 +181,13 @@ class _Bound:
         """The bound with what makes it."""
         step, index = self.largest_step(matrices)
         stiffness, damping = float(self._stiffness[index]), float(self._damping[index])
-        inertia = (stiffness * step**2 + 2 * damping * step) / self._bristles[index] / (8.0 if self._rk4 else 4.0)
-        return Margin(self._known[index].name, stiffness, damping, float(inertia), step)
+        inertia = float(self._loads(step)[index]) / (8.0 if self._rk4 else 4.0)
+        return Margin(self._known[index].name, stiffness, damping, inertia, step)
+
+    def _loads(self, step: float) -> Array:
+        """K·h² + 2·D·h of each joint, as far as it is explicit, and the same of its bristle, kg·m²."""
+        springs = np.minimum(self._stiffness * step**2, self._most)
+        return np.asarray(springs + 2 * self._damping * step + self._bristles, dtype=np.float64)
 
     def _inverses(self, matrices: Array, step: float) -> Array:
         """M⁻¹ of the joints with their motors, with the damping that the integrator carries over a step."""
@@ -184,7 +199,7 @@ class _Bound:
 
         def scaled(step: float) -> Array:
             """M⁻¹·diag(K·h² + 2·D·h), made symmetric."""
-            root = np.sqrt((self._stiffness * step**2 + 2 * self._damping * step) / self._bristles)
+            root = np.sqrt(self._loads(step))
             inverse = self._inverses(matrices, step) if fixed is None else fixed
             return np.asarray(root[:, None] * inverse * root)
 
@@ -196,7 +211,7 @@ class _Bound:
         step = math.exp(_GRAIN * math.floor(_root(excess, math.log(_LONGEST)) / _GRAIN))
         values, vectors = np.linalg.eigh(scaled(step))
         pose = int(np.argmax(values[:, -1]))
-        return step, int(np.argmax(np.abs(vectors[pose, :, -1])))
+        return step, int(np.argmax(np.abs(vectors[pose, :, -1]) * ~self._implicit))
 
     def _of_rk4(self, matrices: Array) -> tuple[float, int]:
         """From the poles of links on springs, with the damping of joints and drives."""
@@ -214,13 +229,16 @@ class _Bound:
 
 
 def _root(excess: Callable[[float], float], longest: float) -> float:
-    """Where a function that rises, at most twice as fast as its argument, is 0; `longest` if it is less before."""
+    """Where a function that rises, at most twice as fast as its argument, is 0; `longest` if it is less before.
+
+    What is above 0 however small the argument ends at `_SHORTEST`.
+    """
     high = 0.0
     while (above := excess(high)) < 0.0:
         if high >= longest:
             return longest
         high = min(high + 1.0, longest)
-    while above > _ROOT:
+    while above > _ROOT and high > _SHORTEST:
         high -= 0.5 * above  # there at once where nothing damps, and never beyond it
         below = high - (above := excess(high)) - _ROOT
         if above > _ROOT and excess(below) < 0.0:
@@ -258,6 +276,7 @@ class _Known(NamedTuple):
     damping: float
     rotor: float
     """Inertia of the motor behind the spring; infinite where there is none."""
+    implicit: bool
     bristle: bool
     carried_damping: float
     """Damping of its drive that the integrator takes implicitly."""
@@ -265,17 +284,17 @@ class _Known(NamedTuple):
     @classmethod
     def of(cls, model: mujoco.MjModel, name: str, description: CompliantJoint, joint: int) -> "_Known":
         dof = int(model.jnt_dofadr[joint])
-        stiffness = 0.0 if description.implicit else description.stiffest
-        damping, carried = description.link_damping, 0.0
+        stiffness, damping, carried = description.stiffest, description.link_damping, 0.0
         if description.affine is not None:
             damping = _affine_damping(model, joint)
             if int(model.opt.integrator) == _DISCRETE:
                 stiffness, damping = 0.0, 0.0
             elif int(model.opt.integrator) in _CARRY_DRIVES:
                 damping, carried = 0.0, damping
-        rotor = description.drives[0].inertia if description.mode.has_motors else math.inf
+        explicit_rotor = description.mode.has_motors and not description.implicit
+        rotor = description.drives[0].inertia if explicit_rotor else math.inf
         bristle = description.mode.rigid and description.explicit_share
-        return cls(name, dof, stiffness, damping, rotor, bristle, carried)
+        return cls(name, dof, stiffness, damping, rotor, description.implicit, bristle, carried)
 
 
 def _affine_damping(model: mujoco.MjModel, joint: int) -> float:

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.controllers.checks import Array, all_finite, number_array, positive
 from pliant.controllers.lifted import LiftedModel, coupled_response
+from pliant.controllers.trajectories import check_samples
 from pliant.errors import OutOfBoundsError, ShapeError, check_bounds
 from pliant.files import plain
 
@@ -319,7 +320,8 @@ def joint_impulse_response(
     omega = positive("frequency", frequency, "rad/s")
     zeta = check_bounds("damping", damping, 0.0, np.inf)
     step = positive("period", period, "s")
-    t = np.arange(int(positive("duration", duration, "s") / step) + 1) * step
+    check_samples("an impulse response", positive("duration", duration, "s"), step)
+    t = np.arange(int(duration / step) + 1) * step
     split = omega * np.sqrt(complex(zeta**2 - 1.0))
     # q = 1 − e^{−ζωt}·(cosh(split·t) + ζω·sinh(split·t)/split), written without overflow for large ζ
     fast, slow = np.exp((-zeta * omega - split) * t), np.exp((-zeta * omega + split) * t)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array, all_finite, finite_array, number_array, positive
-from pliant.controllers.trajectories import MinimumJerk
+from pliant.controllers.trajectories import MinimumJerk, check_samples
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, check_bounds, unknown_name
 
 if TYPE_CHECKING:
@@ -199,11 +199,13 @@ def joint_trajectory(
         largest_step: largest change of a joint from one sample to the next, rad, that counts as motion.
 
     Raises:
-        OutOfBoundsError: what the inverse kinematics raises for a point it cannot reach, with the time; NaN.
+        OutOfBoundsError: what the inverse kinematics raises for a point it cannot reach, with the time; NaN; more
+            samples than anybody needs.
         ShapeError: angles of another shape than `near`.
         ConfigurationError: a joint jumps, or the path is not at rest at its ends.
     """
-    steps = int(np.ceil(path.duration / positive("joint_trajectory period", period, "s") - 1e-9))
+    check_samples("joint_trajectory: a path", path.duration, positive("joint_trajectory period", period, "s"))
+    steps = int(np.ceil(path.duration / period - 1e-9))
     positive("joint_trajectory largest_step", largest_step, "rad")
     _check_rest(path)
     time = np.linspace(0.0, path.duration, max(steps, 1) + 1)

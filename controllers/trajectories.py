@@ -61,6 +61,12 @@ MOST_SAMPLES = 10_000_000
 """Of a motion: more than a day at 100 Hz."""
 
 
+def check_samples(what: str, duration: float, step: float) -> None:
+    """Raise `OutOfBoundsError` where a motion would have more than `MOST_SAMPLES`; both in s."""
+    if duration / step > MOST_SAMPLES:
+        raise OutOfBoundsError(f"{what} of {duration:g} s has more than {MOST_SAMPLES:,} samples of {step:g} s.")
+
+
 def sample(trajectory: Trajectory, period: float) -> Motion:
     """Return `trajectory` at 0, period, 2·period, … up to and including `duration`.
 
@@ -76,10 +82,7 @@ def sample(trajectory: Trajectory, period: float) -> Motion:
         raise OutOfBoundsError(
             f"a sampling period of {step:g} s is longer than the trajectory ({trajectory.duration:g} s)."
         )
-    if trajectory.duration / step > MOST_SAMPLES:
-        raise OutOfBoundsError(
-            f"a trajectory of {trajectory.duration:g} s has more than {MOST_SAMPLES:,} samples of {step:g} s."
-        )
+    check_samples("a trajectory", trajectory.duration, step)
     count = int((trajectory.duration + INSTANT) / step) + 1
     time = step * np.arange(count, dtype=np.float64)
     return Motion(time, trajectory.position(time), trajectory.velocity(time))

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.controllers.checks import Array
-from pliant.envs.models.perturb import perturb, perturb_joints
+from pliant.envs.models.perturb import check_changes, perturb, perturb_joints
 from pliant.envs.models.robot_model import RobotModel
 from pliant.envs.simulation import SimulatedRobot
 from pliant.envs.simulation.holding import TrialStart
-from pliant.errors import check_bounds
+from pliant.errors import check_bounds, check_count
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,10 @@ class Perturbation:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_bounds("robots", self.robots, 0, 100_000)
+        check_count("robots", self.robots, 0, 100_000)
+        check_changes("robots", mass=self.mass, friction=self.friction, spring=self.spring, motor=self.motor)
+        check_bounds("command_delay", self.command_delay, 0.0, 100.0, "s")
+        check_count("seed", self.seed, 0, 2**32 - 1)
 
 
 def replay(

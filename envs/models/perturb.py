@@ -17,6 +17,12 @@ _CHOSEN = tuple(parameter.name for parameter in PID_PARAMETERS)
 """Parameters of a drive that are set and not built, so that they are the same on every robot."""
 
 
+def check_changes(what: str, **changes: float) -> None:
+    """Raise `OutOfBoundsError` unless relative changes, by name, are in [0, 0.9]; of friction, in [0, 1]."""
+    for name, change in changes.items():
+        check_bounds(f"{what}: {name}", change, 0.0, 1.0 if name == "friction" else 0.9)
+
+
 def perturb(
     model: RobotModel, random: np.random.Generator, mass: float = 0.1, friction: float = 0.5
 ) -> RobotModel:
@@ -35,8 +41,7 @@ def perturb(
     Raises:
         OutOfBoundsError: a change is not finite or outside its bounds.
     """
-    check_bounds("perturb: mass", mass, 0.0, 0.9)
-    check_bounds("perturb: friction", friction, 0.0, 1.0)
+    check_changes("perturb", mass=mass, friction=friction)
     spec = model.spec.copy()
     for body in spec.bodies[1:]:
         _scale_mass(body, float(random.uniform(1.0 - mass, 1.0 + mass)))
@@ -70,8 +75,7 @@ def perturb_joints(
     Raises:
         OutOfBoundsError: a change is not finite or outside its bounds.
     """
-    check_bounds("perturb: spring", spring, 0.0, 0.9)
-    check_bounds("perturb: motor", motor, 0.0, 0.9)
+    check_changes("perturb", spring=spring, motor=motor)
     for joint in joints:
         row = model.actuator_user[joint.actuators[0]]
         _scale(row[LAW_AT:], joint.description.law.law.parameters, random, spring)

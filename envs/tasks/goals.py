@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from pliant.controllers.checks import finite_array
 from pliant.controllers.desired_motion import check_range, desired_motion
 from pliant.controllers.paths import Circle, Path
-from pliant.controllers.trajectories import MinimumJerk, Trajectory
+from pliant.controllers.trajectories import MinimumJerk, Trajectory, check_samples
 from pliant.envs.selection import select
 from pliant.envs.tasks.ends import periods
 from pliant.envs.tasks.kinematics import Kinematics
@@ -295,11 +295,12 @@ class SitePath(Goal):
         """See `Goal.on`.
 
         Raises:
-            OutOfBoundsError: the path is shorter than a period, or leaves the reach.
+            OutOfBoundsError: the path is shorter than a period, far longer than an episode, or leaves the reach.
             ShapeError: it has another number of coordinates.
             UnknownNameError: the robot has no such site.
         """
         period, axes = side.info.period, self.axes
+        check_samples("goal path: a path", self.path.duration, period)
         time = period * np.arange(periods(self.path.duration, period) + 1)
         points, rates = self.path.position(time), self.path.velocity(time)
         if points.shape[1:] != (len(axes),):

@@ -18,6 +18,7 @@ from pliant.actuators import (
     find_law,
     stability_margin,
 )
+from pliant.actuators.stability import explicit_stiffness
 from pliant.errors import ConfigurationError
 
 INERTIA = 0.2 * 0.04**2 + 1e-9
@@ -110,10 +111,11 @@ def test_with_motors_the_usual_damping_makes_the_whole_range_stable(pendulum, si
         compile_model(pendulum(joint, timestep=1.02 * bound))
 
 
-def arm(joints, timestep):
+def arm(joints, timestep, integrator="euler"):
     """A chain of two links in a plane, light at its end."""
     spec = mujoco.MjSpec()
     spec.option.timestep = timestep
+    spec.option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
     spec.option.gravity = [0.0, 0.0, 0.0]
     body = spec.worldbody
     for name, joint, mass in zip(("shoulder", "elbow"), joints, (0.3, 0.1), strict=True):
@@ -154,6 +156,25 @@ def test_a_damped_joint_is_not_hidden_by_a_stiffer_one(simulate):
     assert margin.joint == "elbow"
     assert growth(compile_model(arm([stiff, damped], 0.95 * margin.largest_step)), simulate) < 3
     assert growth(compile_model(arm([stiff, damped], 1.1 * margin.largest_step), check=False), simulate) > 1e2
+
+
+def test_the_explicit_share_of_an_implicit_spring_counts_in_a_chain(simulate):
+    """Alone it bounds nothing; beside an explicit spring it takes its part of that one's bound."""
+    stiff = CompliantJoint(law=find_law("sea")("stiff"), mode=3)
+    free = margin_of(compile_model(arm([CompliantJoint(law="rigid", mode=0), stiff], 1e-4, "discrete")))
+    model = compile_model(arm([stiff, stiff], free.largest_step, "discrete"), check=False)
+    share = explicit_stiffness(model, 0)
+    shared = CompliantJoint(law=find_law("sea")(k=share), mode=3, implicit=True)
+    margin = margin_of(compile_model(arm([shared, stiff], 1e-4, "discrete")))
+    assert 0.9 * free.largest_step < margin.largest_step < 0.995 * free.largest_step
+    assert margin.joint == "elbow"
+    assert growth(compile_model(arm([shared, stiff], 0.98 * margin.largest_step, "discrete")), simulate) < 3
+    with pytest.raises(StabilityError, match="'elbow'"):
+        compile_model(arm([shared, stiff], free.largest_step, "discrete"))
+    beyond = compile_model(arm([shared, stiff], free.largest_step, "discrete"), check=False)
+    assert growth(beyond, simulate, 120) > 1e2
+    alone = [CompliantJoint(law=find_law("sea")("stiff"), mode=3, implicit=True)] * 2
+    assert margin_of(compile_model(arm(alone, 1e-2, "discrete"))) is None
 
 
 def chain(links, timestep, k=200.0):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 
 from pliant.controllers import MinimumJerk, sample
+from pliant.controllers.ilc import joint_impulse_response
 from pliant.controllers.paths import Circle, JointViaPoints, Line, ViaPoints, joint_trajectory
 from pliant.controllers.two_link import TwoLinkArm
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, UnknownNameError
@@ -155,6 +156,16 @@ def test_a_shorter_period_comes_closer_with_its_sixth_power():
         off.append(np.abs(ARM.forward_kinematics(motion.position(t)) - CIRCLE.position(t)).max())
     assert off[1] < 1e-6
     assert off[0] / off[1] > 2.0**5.5
+
+
+def test_a_motion_of_more_samples_than_anybody_needs_is_refused():
+    for motion in (
+        lambda: sample(MinimumJerk(0.0, 1.0, 1e300), 0.01),
+        lambda: joint_trajectory(Line([0.5, 0.1], [0.6, 0.1], 1e300), lambda point, near: near, [0.0, 0.0], 0.01),
+        lambda: joint_impulse_response(10.0, 0.1, 0.01, 1e300),
+    ):
+        with pytest.raises(OutOfBoundsError, match=r"of 1e\+300 s has more than 10,000,000 samples of 0.01 s"):
+            motion()
 
 
 def test_the_period_is_evened_out_and_the_result_can_be_sampled():

@@ -326,6 +326,7 @@ def test_an_interrupted_walk_to_the_start_is_no_completed_deployment(file, monke
     assert not numbers["completed"]
     assert numbers["reason"] == "interrupted"
     assert numbers["runs"] == walks - 1
+    assert [command is None for _, command, *_ in calls] == [False, True][:walks], "each run comes from rest"
 
 
 @pytest.mark.slow

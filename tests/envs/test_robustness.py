@@ -53,3 +53,20 @@ def test_no_robots_give_no_motions(command):
     assert replay(arm2(), 0.01, command, Perturbation(robots=0)).shape == (0, 301, 2)
     with pytest.raises(OutOfBoundsError):
         Perturbation(robots=-1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("mass", -1, r"mass = -1 is outside \[0, 0.9\]"),
+        ("friction", 1e300, r"friction = 1e\+300 is outside \[0, 1\]"),
+        ("spring", None, "spring is None"),
+        ("motor", float("nan"), "motor is nan"),
+        ("command_delay", -1, "command_delay = -1 s is outside"),
+        ("seed", 1e300, "seed = 1e\\+300 is outside"),
+        ("seed", {"a": 1}, "seed is {'a': 1}"),
+    ],
+)
+def test_what_cannot_vary_so_is_refused_when_it_is_told_rather_than_after_the_learning(name, value, message):
+    with pytest.raises(OutOfBoundsError, match=message):
+        Perturbation(**{name: value})

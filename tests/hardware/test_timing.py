@@ -4,8 +4,6 @@ import pytest
 
 from pliant.hardware.timing import Beat, StepClock, SystemClock, Ticker
 
-pytestmark = pytest.mark.real_time
-
 
 def test_a_step_clock_moves_only_when_slept_on():
     clock = StepClock()
@@ -15,6 +13,7 @@ def test_a_step_clock_moves_only_when_slept_on():
     assert clock.now() == 2.0
 
 
+@pytest.mark.real_time
 def test_the_system_clock_sleeps_and_does_not_for_what_is_past():
     clock = SystemClock()
     start = time.monotonic()

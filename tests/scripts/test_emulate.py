@@ -13,8 +13,6 @@ from pliant.hardware.force_torque.net_ft import NetFT
 
 sdk = pytest.importorskip("dynamixel_sdk")
 
-pytestmark = pytest.mark.real_time
-
 
 @pytest.fixture
 def emulator(tmp_path):

@@ -105,6 +105,14 @@ def six_axis(tmp_path):
     )
 
 
+@pytest.mark.parametrize("wrong", ["robustness.mass=-1", "robustness.command_delay=0.0015"])
+def test_robots_that_cannot_be_are_refused_before_anything_is_learned(quickly, wrong):
+    done = quickly("ilc", wrong, "hydra.run.dir=out")
+    assert done.returncode == 2
+    assert "trial" not in done.stdout
+    assert wrong.partition("=")[0].partition(".")[2] in done.stderr
+
+
 @pytest.mark.slow
 def test_learning_that_cannot_converge_says_why_before_its_second_trial(quickly, six_axis, tmp_path):
     done = quickly("ilc", *six_axis)

@@ -1,6 +1,6 @@
 import pytest
 
-from pliant.training.reports import write_training_report
+from pliant.training.reports import write_evaluation_report, write_training_report
 from pliant.training.statistics import Episode, summary
 
 pytest.importorskip("matplotlib")
@@ -20,3 +20,11 @@ def test_settings_are_written_as_in_their_files_and_are_no_verdicts(tmp_path):
     ):
         assert row in page
     assert "class='bad'" not in page
+
+
+def test_one_episode_has_no_interval_of_its_mean_beside_many_that_have(tmp_path):
+    episodes = [Episode(k, float(k), 200, None, "") for k in range(4)]
+    conditions = {"as built": episodes[:1], "randomised": episodes}
+    found = {name: summary(some) for name, some in conditions.items()}
+    page = write_evaluation_report(tmp_path, "zero", conditions, found).read_text()
+    assert page.count("95 % confidence interval of the mean reward") == 1

@@ -62,6 +62,7 @@ def learn_motion(config: DictConfig, folder: Path, console: Console) -> LearnedM
     motion = desired_motion(build(config.trajectory, "trajectory"), robot.info, ranges=stops)
     options = config.learning
     perturbation: Perturbation = build(config.robustness, "robustness")
+    SimulatedRobot(description.model, description.period, command_delay=perturbation.command_delay)  # may refuse
     with robot:
         trials = _TimedTrials(robot, options.columns)
         held = _held(options.begin)

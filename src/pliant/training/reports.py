@@ -154,8 +154,9 @@ def write_evaluation_report(
         print(f"no report: {error}")
         return None
     report.heading("Numbers")
-    columns = [_numbers(found[name]) for name in conditions]
-    rows = [(cells[0][0], *(value for _, value in cells)) for cells in zip(*columns, strict=True)]
+    columns = [dict(_numbers(found[name])) for name in conditions]
+    fullest = max(columns, key=len)  # one episode has no interval
+    rows = [(quantity, *(column.get(quantity, "") for column in columns)) for quantity in fullest]
     report.table(("quantity", *conditions), rows)
     report.heading("The hardest episodes")
     hard = [(name, *episode) for name, episodes in conditions.items() for episode in hardest(episodes)]

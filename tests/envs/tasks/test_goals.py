@@ -92,6 +92,12 @@ def test_a_path_is_followed_in_space_with_an_orientation(info, begin, lead):
     assert outcome["truncated"] == 1
 
 
+def test_a_path_far_longer_than_an_episode_is_refused(info, begin):
+    path = Line((0.0, 0.0, 0.3), (0.2, 0.0, 0.3), 1e300)
+    with pytest.raises(OutOfBoundsError, match="goal path: a path of 1e\\+300 s has more than 10,000,000 samples"):
+        begin(TrackPath(path=path, axes="xyz", orientation=(1, 0, 0, 0), spread=0.0), kinematics=Sliding())
+
+
 def test_walking_earns_most_at_the_commanded_velocity(begin, lead):
     task, episodes = begin(Walk(low=(0.5, 0, 0.3), high=(0.5, 0, 0.3), smoothness=0.0))
     half = 0.6  # the base is turned by 1.2 rad, so its forward is not the world's x

@@ -2,6 +2,7 @@ import pytest
 
 from pliant.errors import ConfigurationError, RobotError
 from pliant.hardware.dynamixel.bus import Bus
+from pliant.hardware.dynamixel.packets import LARGEST_ID
 from pliant.hardware.dynamixel.service import (
     Found,
     enable_answers,
@@ -23,8 +24,14 @@ def far(servo_bus):
 
 @pytest.fixture
 def bus(far):
-    with Bus(far.port, slack=0.004) as bus:
+    with Bus(far.port, slack=0.1) as bus:
         yield bus
+
+
+@pytest.fixture
+def few_ids(monkeypatch):
+    """Whoever answers late on a busy machine is waited for, and so are ids that nobody has."""
+    monkeypatch.setitem(LARGEST_ID, 2, 3)
 
 
 def test_a_scan_finds_servos_at_several_rates_and_leaves_the_bus_at_its_own(far, bus):
@@ -63,7 +70,7 @@ def test_a_rate_that_the_adapter_cannot_do_is_left_out(far, bus, monkeypatch, ca
     assert bus.baud_rate == 1_000_000
 
 
-def test_a_servo_left_at_another_rate_is_named_with_the_cure(far, bus):
+def test_a_servo_left_at_another_rate_is_named_with_the_cure(far, bus, few_ids):
     far[2].rate = 57600
     message = explain_missing(bus, [2])
     assert "servo 2 on" in message
@@ -71,7 +78,7 @@ def test_a_servo_left_at_another_rate_is_named_with_the_cure(far, bus):
     assert "At 1000000 bit/s answer: 1 (XM430-W350)" in message
 
 
-def test_a_dead_bus_hints_at_power_and_protocol(far, bus):
+def test_a_dead_bus_hints_at_power_and_protocol(far, bus, few_ids):
     far[1].dead = far[2].dead = True
     message = explain_missing(bus, [1])
     assert "answer: none." in message
@@ -121,7 +128,7 @@ def test_a_servo_that_answers_only_pings_is_made_to_answer(far, bus):
 
 def test_protocol_1_servos_get_ids_and_rates_too(servo_bus):
     far = servo_bus(AX_12A, 1)
-    with Bus(far.port, protocol=1, slack=0.02) as bus:
+    with Bus(far.port, protocol=1, slack=0.1) as bus:
         set_id(bus, 1, 5)
         assert list(scan(bus, range(8))) == [Found(5, "AX-12A", 1_000_000)]
         set_baud_rate(bus, 5, 57600)
