@@ -119,6 +119,7 @@ _TEXTS = {
     "learning.resume",
     "film",
     "recordings",
+    "trajectory.path",
     "model",
     "robot.law",
 }
@@ -160,6 +161,8 @@ def _checked(key: str, value: Any, usual: Any) -> Iterator[tuple[str, Any]]:
         raise ConfigurationError(f"{key} must be given: {key}=…")
     if isinstance(value, str) and "${" in value:
         return
+    if usual == "???" and key not in _TEXTS:
+        usual = None  # what must be given has no default to tell its kind
     if _within(key, FREE) and not (isinstance(value, Mapping) and isinstance(usual, Mapping)):
         machine = _within(key, ("robot.machine",))
         if _number(usual) and (isinstance(value, bool) or (machine and isinstance(value, str))):

@@ -61,8 +61,14 @@ def impulse_responses(
 
     Raises:
         OutOfBoundsError: no command holds the robot in a pose of the motion; see `resting_command`.
-        ConfigurationError: a command that does not lead to rest, as a speed or the torque of a free joint.
+        ConfigurationError: a command that does not lead to rest, as a speed or the torque of a free joint; the
+            robot's base floats, so that what joints answer depends on what it stands on.
     """
+    if description.model.base is not None:
+        raise ConfigurationError(
+            f"the base of robot {description.model.name!r} floats: what its joints answer depends on what it stands "
+            "on, so it has no model to learn by. Choose ilc=pd_type or ilc=p_type."
+        )
     quiet = {
         "position_noise": 0.0,
         "velocity_noise": 0.0,

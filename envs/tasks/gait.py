@@ -32,6 +32,40 @@ _PARAMETERS: Final = {
 """What may be moved, in the order in which it is set: the stride says how fast a gait can be."""
 
 
+def gait_settings(gait: str | Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Return a gait's name, as `name`, and its settings.
+
+    Args:
+        gait: `foot`, `matsuoka`, or a mapping.
+        what: asks for it, for messages.
+
+    Raises:
+        ConfigurationError, UnknownNameError: no gait is named, or one that is not there; a setting it does not have.
+    """
+    given = {"name": gait} if isinstance(gait, str) else gait
+    if not isinstance(given, Mapping) or "name" not in given:
+        raise ConfigurationError(f"{what}: gait is {gait!r}; a name, or a mapping with one, is needed.")
+    if given["name"] not in GAITS:
+        raise unknown_name("gait", str(given["name"]), GAITS, what)
+    known = [n for n in inspect.signature(GAITS[given["name"]]).parameters if n not in ("info", "legs", "limits")]
+    for name in given:
+        if name not in ("name", *known):
+            raise unknown_name("setting", name, known, f"gait {given['name']!r}")
+    return dict(given)
+
+
+def build_gait(info: RobotInfo, settings: Mapping[str, Any]) -> Gait:
+    """Return the gait of `gait_settings` for a robot; raises what the gait has to say about them."""
+    given = {name: value for name, value in settings.items() if name != "name"}
+    if isinstance(given.get("rhythm"), str):
+        if given["rhythm"] not in _RHYTHMS:
+            raise unknown_name("rhythm", given["rhythm"], _RHYTHMS, f"gait {settings['name']!r}")
+        given["rhythm"] = _RHYTHMS[given["rhythm"]]()
+    if isinstance(given.get("unit"), Mapping):
+        given["unit"] = MatsuokaUnit(**given["unit"])
+    return GAITS[settings["name"]](info, **given)
+
+
 @dataclass(frozen=True)
 class GaitAction(Action):
     """A gait commands the robot; the action moves its parameters and corrects its targets.
@@ -54,20 +88,7 @@ class GaitAction(Action):
     """Time constant of the corrections, s; 0: none."""
 
     def __post_init__(self) -> None:
-        given = {"name": self.gait} if isinstance(self.gait, str) else self.gait
-        if not isinstance(given, Mapping) or "name" not in given:
-            raise ConfigurationError(
-                f"action gait: gait is {self.gait!r}; a name, or a mapping with one, is needed."
-            )
-        if given["name"] not in GAITS:
-            raise unknown_name("gait", str(given["name"]), GAITS, "action gait")
-        known = [
-            n for n in inspect.signature(GAITS[given["name"]]).parameters if n not in ("info", "legs", "limits")
-        ]
-        for name in given:
-            if name not in ("name", *known):
-                raise unknown_name("setting", name, known, f"gait {given['name']!r}")
-        object.__setattr__(self, "gait", dict(given))
+        object.__setattr__(self, "gait", gait_settings(self.gait, "action gait"))
         for name, bounds in self.parameters.items():
             if name not in _PARAMETERS:
                 raise unknown_name("parameter", name, _PARAMETERS, "action gait")
@@ -122,15 +143,7 @@ class GaitAction(Action):
 
     def on_robot(self, info: RobotInfo) -> Gait:
         """Return the gait for a robot."""
-        assert isinstance(self.gait, Mapping)
-        settings = {name: value for name, value in self.gait.items() if name != "name"}
-        if isinstance(settings.get("rhythm"), str):
-            if settings["rhythm"] not in _RHYTHMS:
-                raise unknown_name("rhythm", settings["rhythm"], _RHYTHMS, "action gait")
-            settings["rhythm"] = _RHYTHMS[settings["rhythm"]]()
-        if isinstance(settings.get("unit"), Mapping):
-            settings["unit"] = MatsuokaUnit(**settings["unit"])
-        return GAITS[self.gait["name"]](info, **settings)
+        return build_gait(info, gait_settings(self.gait, "action gait"))
 
     def _check(self, gait: Gait, names: Sequence[str], ranges: Array) -> list[float]:
         """Try all ends of the ranges together; returns what the parameters are."""

@@ -163,6 +163,19 @@ def ahead(velocity: Array, most: float = 10.0) -> float:
     return float(min(velocity[0], most))
 
 
+@reward(signals=("base/position_y", "base/orientation_z"), memory=1)
+def leaving(signals: Array, step: float, period: float, memory: Array) -> float:
+    """d(Σ|s|)/dt of the signals that are named, in their unit per s; negative when they return to 0.
+
+    Over an episode it adds up to how far they have gone from 0, and counts when they go: a policy that does not see
+    them learns from what it does at that moment (potential-based shaping, Ng, Harada and Russell 1999).
+    """
+    before, memory[0] = memory[0], 0.0
+    for number in signals:
+        memory[0] += abs(number)
+    return float((memory[0] - before) / period) if step > 1.0 else 0.0
+
+
 @reward(signals="*/*")
 def value(signals: Array) -> float:
     """Sum of the signals that are named, in their unit."""
@@ -215,7 +228,7 @@ REWARDS: Final[dict[str, TermFunction]] = {
     for term in (
         error, distance, tracking, nearness, angle,
         action_rate, action_size, effort, power, excess, speed, joint_limits, contact_force,
-        upright, height, alive, success, failure, ahead, value,
+        upright, height, alive, success, failure, ahead, leaving, value,
     )
 }  # fmt: skip
 """By name."""

@@ -39,6 +39,8 @@ class Walks(NamedTuple):
     """Along the way that the robot began to look, m/s."""
     sideways: np.ndarray
     """Largest distance from it, m."""
+    leaving: np.ndarray
+    """Where it is off it in the end, to the left, m."""
     peak: np.ndarray
     """Largest torque of any motor, N·m."""
     cost: np.ndarray
@@ -113,7 +115,7 @@ def walk(config: DictConfig, policy: Policy | None, seeds: int, randomised: bool
             np.maximum(side, np.abs(pos[:, 1] - begun[:, 1]), out=side)
     speed = (pos[:, 0] - begun[:, 0]) / ((steps - first) * period)
     power = watch.power / ((steps - first) * watch.substeps)
-    return Walks(speed, side, watch.peak, power / (mass * 9.81 * speed), sound)
+    return Walks(speed, side, pos[:, 1] - begun[:, 1], watch.peak, power / (mass * 9.81 * speed), sound)
 
 
 def share(n: int, config: DictConfig, repeats: int = 9, periods: int = 20) -> str:
@@ -187,7 +189,8 @@ def main() -> None:
         )
         print(
             f"  speed {interval(many.speed)} m/s; peak {interval(many.peak)} N·m; cost {interval(many.cost)}; "
-            f"sound {many.sound.sum()}, within {many.within.sum()} of {options.seeds}"
+            f"sound {many.sound.sum()}, within {many.within.sum()} of {options.seeds}; "
+            f"sideways {interval(many.sideways)} m, {(many.leaving > 0).sum()} to the left"
         )
     names = list(speeds)
     for one, other in itertools.pairwise(names):

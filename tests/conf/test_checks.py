@@ -113,6 +113,19 @@ def test_what_may_not_be_is_refused_by_name(key, value, message):
     assert message in str(caught.value)
 
 
+def test_what_must_be_given_may_be_of_any_kind_but_for_texts():
+    usual = OmegaConf.create({"ilc": {"input_gain": "???"}, "trajectory": {"path": "???"}})
+    for gain in (1800, [40.0, 60.0]):
+        check_settings(OmegaConf.create({"ilc": {"input_gain": gain}, "trajectory": {"path": "motion.csv"}}), usual)
+    for given, message in (
+        ({"ilc": {"input_gain": "???"}}, "ilc.input_gain must be given"),
+        ({"ilc": {"input_gain": math.nan}}, "ilc.input_gain is not a number"),
+        ({"trajectory": {"path": 3}}, "trajectory.path is 3; a text is needed."),
+    ):
+        with pytest.raises(PliantError, match=message):
+            check_settings(OmegaConf.create(given), usual)
+
+
 def test_a_whole_number_may_be_written_as_another():
     assert checked("steps", 1e5) == 100000
     assert isinstance(checked("steps", 1e5), int)

@@ -57,6 +57,11 @@ def test_a_command_that_leads_to_no_rest_is_refused_by_name():
         impulse_responses(lying(0), np.zeros((5, 1)), [0], poses=1)
 
 
+def test_a_robot_whose_base_floats_has_no_such_model():
+    with pytest.raises(ConfigurationError, match="the base of robot 'hexapod' floats"):
+        impulse_responses(describe("hexapod"), np.zeros((2, 18)), range(18))
+
+
 def test_joints_are_coupled_as_their_weights_are():
     """Static gains of the arm are those of its statics: command and pose under the loads of nearby poses."""
     description = describe("arm2")

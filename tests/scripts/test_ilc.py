@@ -1,10 +1,13 @@
 import csv
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -165,6 +168,24 @@ def test_the_same_command_learns_the_same_to_the_last_bit(quickly, quick, tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_goals_are_learned_by_which_servos_that_yield_follow_a_gait(quickly, tmp_path):
+    """The command of docs/gaits.md, shorter; without a model of a robot whose base floats."""
+    page = (Path(__file__).parents[2] / "docs/gaits.md").read_text()
+    command = re.search(r"^pliant ilc (.*)$", page, re.MULTILINE)
+    shorter = ("trajectory.duration=4", "learning.max_iterations=3", "learning.tolerance=0.01")
+    more = (*shorter, "robustness.robots=0", "report.pictures=false", "hydra.run.dir=out")
+    given = [word for word in shlex.split(command[1]) if not word.startswith("learning.")]
+    done = quickly("ilc", *given, *more)
+    assert done.returncode == 1, done.stderr
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    errors = metrics["max_error_per_iteration"]
+    assert metrics["forecast"] == ""
+    assert 0.06 < errors[0] < 0.1
+    assert metrics["max_error_rad"] < 0.7 * errors[0]
+    assert metrics["rms_error_rad"] < 0.01
+
+
 def test_an_interrupted_learning_goes_on_where_it_was(quickly, quick, tmp_path):
     common = (*quick[:-1], "learning.tolerance=1e-6")
     assert quickly("ilc", *common, "learning.max_iterations=5", "hydra.run.dir=whole").returncode == 1

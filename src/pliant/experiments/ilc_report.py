@@ -29,15 +29,16 @@ _MOST = 36
 
 def _error_figure(report: Report, learned: Learned, metrics: dict[str, Any], joints: tuple[str, ...]) -> None:
     iterations = [trial.iteration for trial in learned.history]
-    with figure(height=3.2) as (drawing, axes):
+    with figure(height=3.2 if len(joints) < 10 else 4.5) as (drawing, axes):
         (ax,) = axes.flat
         per_joint = np.array([np.abs(trial.error).max(axis=0) for trial in learned.history])
         for j, values in enumerate(per_joint.T):
-            ax.plot(iterations, values, "o-", markersize=4, label=joints[j])
+            style = ("-", "--", ":")[j // len(COLOURS) % 3]
+            ax.plot(iterations, values, marker="o", linestyle=style, markersize=4, label=joints[j])
         ax.axhline(metrics["tolerance_rad"], color=COLOURS[5], linestyle="--", linewidth=1, label="tolerance")
         ax.set(xlabel="iteration", ylabel="largest error (rad)", ylim=(0, None))
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.legend()
+        ax.legend(ncols=math.ceil((len(joints) + 1) / 10))
         report.figure(drawing, "Largest error of each joint against the iteration.")
 
 
