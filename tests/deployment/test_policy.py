@@ -148,7 +148,9 @@ def short(stop_key, *overrides):
     runner = EpisodeRunner(safe, task, model(), 0.1)
     policy = ControllerPolicy(Reaching(), runner.policy_info)
     twin = EpisodeRunner(machine("hardware=simulated")[0], task, model(), 0.1)
-    return PolicyDeployment(runner, policy, predict(policy, twin, (0, 1), safe.info.joints), {"policy": "p"})
+    with twin.robot:
+        prediction = predict(policy, twin, (0, 1), safe.info.joints)
+    return PolicyDeployment(runner, policy, prediction, {"policy": "p"})
 
 
 def test_success_that_nothing_tells_is_nowhere_in_the_numbers():

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +23,7 @@ from pliant.deployment.deployment import (
 )
 from pliant.deployment.episodes import EpisodeRunner, Period, Trace, sensed
 from pliant.deployment.kinematic_sensing import task_model
+from pliant.deployment.rehearsal import rehearsal
 from pliant.deployment.reports import write_policy_report
 from pliant.envs.description import described
 from pliant.envs.fronts import SUCCEEDING, measurable
@@ -171,7 +171,7 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
         ConfigurationError: nothing measures the position of a joint.
         OutOfBoundsError: no episodes.
         MismatchError: the policy does not fit the machine, or the machine its model.
-        RobotError: the prediction ends in a failure of the robot or a trip of the safety layer.
+        RobotError: it does not pass its `rehearsal`.
         PliantError: as `load_policy`, and of the task.
     """
     check_measured(robot)
@@ -191,10 +191,9 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
         )
     runner = EpisodeRunner(robot, task, model, settle)
     policy = matched(str(config.policy), runner.policy_info, parameters=bool(config.same_robot))
-    # Nobody waits for a simulation to hold still, or to walk home.
-    safety = replace(robot.config, hold_time=0.0, return_to_rest=False)
-    twin = EpisodeRunner(SafeRobot(simulated, safety), task, model, settle)
-    prediction = predict(policy, twin, range(first, first + count), robot.info.joints)
+    with rehearsal(robot, simulated) as safe:
+        twin = EpisodeRunner(safe, task, model, settle)
+        prediction = predict(policy, twin, range(first, first + count), robot.info.joints)
     done = sum(bool(trace.episode.success) for trace in prediction.traces if trace.episode is not None)
     if judged:
         console.print(f"predicted by simulation: {done} of {count} episodes succeed", highlight=False)
@@ -229,7 +228,7 @@ def predict(policy: Policy, runner: EpisodeRunner, seeds: Sequence[int], joints:
 
     Args:
         policy: as it fits the machine.
-        runner: of the simulation.
+        runner: of the simulation, connected.
         seeds: of the episodes.
         joints: order in which positions and references are returned.
 
@@ -244,14 +243,10 @@ def predict(policy: Policy, runner: EpisodeRunner, seeds: Sequence[int], joints:
             f"the simulation that predicts is of another robot than the machine; choose that of the machine, "
             f"robot=NAME:\n{error}"
         ) from error
-    try:
-        with runner.robot:
-            for seed in seeds:
-                episode = runner.run(alike, seed).episode
-                if episode is not None and episode.failure:
-                    raise RobotError(episode.failure)
-    except RobotError as error:
-        raise RobotError(f"predicted by simulation, so nothing was connected: {error}") from error
+    for seed in seeds:
+        episode = runner.run(alike, seed).episode
+        if episode is not None and episode.failure:
+            raise RobotError(episode.failure)
     order = [runner.robot.info.joints.index(joint) for joint in joints]
     return Prediction([trace.arranged(order) for trace in runner.traces], runner.robot.report.limited)
 
