@@ -196,7 +196,10 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
         prediction = predict(policy, twin, range(first, first + count), robot.info.joints)
     done = sum(bool(trace.episode.success) for trace in prediction.traces if trace.episode is not None)
     if judged:
-        console.print(f"predicted by simulation: {done} of {count} episodes succeed", highlight=False)
+        held = (
+            f", less sent than asked in {prediction.limited} periods (safety.motion)" if prediction.limited else ""
+        )
+        console.print(f"predicted by simulation: {done} of {count} episodes succeed{held}", highlight=False)
     facts = {"policy": str(config.policy), "task": task.name}
     return PolicyDeployment(runner, policy, prediction, facts, judged)
 
