@@ -18,6 +18,7 @@ from pliant.envs.models.robot_model import as_pose
 from pliant.envs.tasks.actions import Action, Controlled, Spread, spread_actions
 from pliant.envs.tasks.assembly import Assembly
 from pliant.envs.tasks.compilation import Pass, refused
+from pliant.envs.tasks.ends import SUCCEEDING
 from pliant.envs.tasks.goals import Goal
 from pliant.envs.tasks.kinematics import Kinematics
 from pliant.envs.tasks.markers import Marker
@@ -103,6 +104,11 @@ class Task:
     def but(self, **parts: Any) -> "Task":
         """Return a task with other parts, such as `rewards={**task.rewards, "effort": effort(weight=-0.01)}`."""
         return Task(**{**{f.name: getattr(self, f.name) for f in fields(Task)}, **parts})
+
+    @property
+    def tells_success(self) -> bool:
+        """Whether an end says that an episode is a success."""
+        return any(end.role in SUCCEEDING for end in self.ends.values())
 
     def on(self, info: RobotInfo, kinematics: Kinematics | None = None) -> "TaskOnRobot":
         """Return the task for a robot.
