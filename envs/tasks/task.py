@@ -19,7 +19,7 @@ from pliant.envs.tasks.actions import Action, Controlled, Spread, spread_actions
 from pliant.envs.tasks.assembly import Assembly
 from pliant.envs.tasks.compilation import Pass, refused
 from pliant.envs.tasks.ends import SUCCEEDING
-from pliant.envs.tasks.goals import Goal
+from pliant.envs.tasks.goals import Goal, GoalOnRobot
 from pliant.envs.tasks.kinematics import Kinematics
 from pliant.envs.tasks.markers import Marker
 from pliant.envs.tasks.observations import Copied, ObservationTerm
@@ -198,7 +198,9 @@ class TaskOnRobot:
         """Where in an episode's numbers each signal, measure and number of the goal is, by name."""
         self.markers: dict[str, Marker] = {**({} if task.goal is None else task.goal.markers), **task.markers}
         """What pictures show besides the robot."""
-        self._goal, self._draw = assembly.goal, task.start.on(assembly.side, assembly.goal)
+        self.goal: GoalOnRobot = assembly.goal
+        """What an episode is about."""
+        self._draw = task.start.on(assembly.side, assembly.goal)
         self._placements = {name: placement.on(assembly.side, name) for name, placement in task.bodies.items()}
         self._constants = assembly.constants()
         self._seen = [column for _, column in assembly.observed]
@@ -254,8 +256,8 @@ class TaskOnRobot:
         for part in ("taken", "previous"):
             row[self._places[part]] = self._action.rest
         start = self._draw(random)
-        if self._goal.draw is not None:
-            episodes.goal[index] = self._goal.draw(random)
+        if self.goal.draw is not None:
+            episodes.goal[index] = self.goal.draw(random)
         return start
 
     def place(self, random: np.random.Generator) -> dict[str, Array]:
