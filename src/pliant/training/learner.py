@@ -63,7 +63,7 @@ class Learner:
         except (TypeError, ValueError, AssertionError, RuntimeError, NotImplementedError) as error:
             raise ConfigurationError(f"algo {config.algo._target_}: {error}") from error
         self.scheduled = int(config.steps)
-        """Steps that schedules, such as that of the learning rate, are stretched over: those of the first run. Whoever
+        """Steps that schedules, such as that of the learning rate, are stretched over: those of the first run. Who
         resumes it for more goes on with their last value."""
         self._pace()
 
