@@ -75,8 +75,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
     is stopped and the observation is the last good one. `truncated`: the task's time is up. Both on one period:
     terminated.
 
-    `info` holds the reward's terms as `reward_<term>` and `is_success`; that of `reset` holds what was drawn of a
-    simulated robot as `parameters`.
+    `info` holds the reward's terms as `reward_<term>` and, where an end of the task tells of success,
+    `is_success`; that of `reset` holds what was drawn of a simulated robot as `parameters`.
 
     `reset` puts a simulated robot where the task begins. Another robot is commanded to rest for `settle`
     seconds: place a safety layer before it that walks there slowly. The same seed gives the same episodes on a
@@ -228,7 +228,8 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         outcome = self._outcome.tolist()
         reward, success, terminated, truncated = outcome[-VERDICT:]
         info: dict[str, Any] = dict(zip(self._terms, outcome))  # noqa: B905 (the terms come first)
-        info["is_success"] = success == 1.0
+        if self.task.task.tells_success:
+            info["is_success"] = success == 1.0
         self._going = not (terminated or truncated)
         if self.render_mode == "human":
             self._show()
@@ -339,5 +340,7 @@ class PliantEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         self.robot.stop()
         penalty = -self.task.task.failure_penalty
         info: dict[str, Any] = dict.fromkeys(self._terms, 0.0)
-        info |= {"reward_failure": penalty, "is_success": False, "failure": reason}
+        if self.task.task.tells_success:
+            info["is_success"] = False
+        info |= {"reward_failure": penalty, "failure": reason}
         return self._observation.copy(), penalty, True, False, info

@@ -109,7 +109,7 @@ def _drive(joint: Any) -> str:
     if joint.servo is not None:
         return f"servo {joint.servo.motor.name}"
     if joint.drive is not None:
-        return f"drive {joint.drive.kind.name}"
+        return str(joint.drive.kind.name)
     return f"{joint.law.law.name}, mode {int(joint.mode)}"
 
 

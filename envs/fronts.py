@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from inspect import signature
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from pliant.actuators import CompliantJoint, Law, Mode
 from pliant.actuators.modes import as_mode
@@ -16,6 +16,7 @@ from pliant.envs.models.rig1 import rig1
 from pliant.envs.models.two_link import torque_joints, two_link
 from pliant.envs.simulation.signals import offers
 from pliant.envs.tasks import TASKS, Kinematics, PlanarKinematics, Task, TrackPath
+from pliant.envs.tasks.ends import SUCCEEDING
 from pliant.envs.tasks.reach_pose import planar_reach
 from pliant.envs.vector.env import PliantVectorEnv
 from pliant.errors import ConfigurationError, UnknownNameError, unknown_name
@@ -23,8 +24,6 @@ from pliant.hardware.robot import Robot, RobotInfo
 
 ACTION_PERIOD = 0.02
 """Time from one action to the next where nothing else is said, s."""
-SUCCEEDING: Final = ("success", "verdict")
-"""Roles of the ends that say whether an episode is a success."""
 _REACH = (-1.57, 1.57)
 _PLANAR_TASKS: Mapping[str, Callable[..., Task]] = {"reach": planar_reach, "track": TrackPath}
 _MANY = [p.name for p in signature(PliantVectorEnv).parameters.values() if p.kind is p.KEYWORD_ONLY]

@@ -17,7 +17,7 @@ from pliant.hardware.resting import RestingWay
 from pliant.hardware.retracing import Trail
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
 from pliant.hardware.safety_config import SafetyConfig, motion_limits, walks
-from pliant.hardware.stopping import Interrupts
+from pliant.hardware.stopping import AGAIN, Interrupts
 from pliant.hardware.timing import Clock, SystemClock
 from pliant.hardware.watch import Watch
 
@@ -422,7 +422,7 @@ class SafeRobot(Robot):
             self._started = True
 
     def _refusal(self) -> str:
-        return f"{self._info.name} may not move: {self._trip}. When it is safe, call rearm()."
+        return f"{self._info.name} may not move: {self._trip}. {AGAIN}"
 
     def _latch(self, reason: str) -> None:
         self._trip, self._latched = reason, True
@@ -437,7 +437,7 @@ class SafeRobot(Robot):
         end = "Its joints were held and then released"
         if self._lies_down:
             end = "It went to rest and was released" if self._lies else "It did not come to rest"
-        raise RobotError(f"{self._info.name} was stopped: {reason}. {end}; when it is safe, call rearm().")
+        raise RobotError(f"{self._info.name} was stopped: {reason}. {end}. {AGAIN}")
 
     def _hold_and_close(self) -> None:
         try:

@@ -116,6 +116,21 @@ def motion_limits(info: RobotInfo, motion: Mapping[str, MotionLimits]) -> list[M
     return [_column_limits(channel, motion) for channel in info.command]
 
 
+def joint_speed(joint: str, info: RobotInfo, motion: Mapping[str, MotionLimits]) -> float:
+    """Return how fast what commands a joint may make it move, rad/s or m/s; infinite where nothing does.
+
+    The speed limit of its own column; commanded a speed, the largest of those; commanded anything else, such as a
+    torque, the speed limit of its unit.
+    """
+    unit = info.signals[info.signal(f"{joint}/position")].unit
+    columns = {channel.unit: channel for channel in info.command if channel.owner == joint}
+    if f"{unit}/s" in columns:
+        return max(-columns[f"{unit}/s"].low, columns[f"{unit}/s"].high)
+    if unit in columns:
+        return _column_limits(columns[unit], motion).speed
+    return (motion.get(unit) or DEFAULT_MOTION[unit]).speed if columns else math.inf
+
+
 def _column_limits(channel: Channel, motion: Mapping[str, MotionLimits]) -> MotionLimits:
     name, unit = channel.name, channel.unit
     limits = motion.get(name) or motion.get(unit) or DEFAULT_MOTION.get(unit)

@@ -12,12 +12,19 @@ import threading
 import tty
 from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 log = logging.getLogger(__name__)
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+AGAIN: Final = "When it is safe, run the command again (in Python: rearm())."
+"""What an operator does after a stop."""
 _KEPT_IGNORED = (signal.SIGHUP, signal.SIGQUIT)
+
+
+def mended(first: str = "") -> str:
+    """Say what an operator does after a fault, and what has to come first (`restart it, `)."""
+    return f"End the cause, {first}then run the command again (in Python: recover())."
 
 
 class Exclusive:

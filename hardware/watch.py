@@ -108,18 +108,29 @@ class Watch:
         )
         self._beyond = self._beyond + 1 if beyond.any() else 0
         if self._beyond >= self._config.excess:
-            names = [name for name, bad in zip(self._info.joints, beyond, strict=True) if bad]
-            at = int(np.argmax(beyond))
-            return (
-                f"joint {', '.join(names)} beyond its limits ({state.position[at]:.3f} rad, "
-                f"{state.velocity[at]:.3f} rad/s, {state.torque[at]:.3f} N·m)"
-            )
+            return self._excess(state)
         if self.state is None or self._missed or not self.commands:
             return ""
         late = state.time - self.state.time > (self.commands + 0.5) * self._info.period
         self.overruns += late
         self._late = self._late + 1 if late else 0
         return f"{self._late} periods in a row took too long" if self._late > self._config.overruns else ""
+
+    def _excess(self, state: State) -> str:
+        """Which joints are beyond which limits."""
+        found: dict[str, list[str]] = {}
+        for quantity, values, low, high in (
+            ("position", state.position, self._low, self._high),
+            ("velocity", state.velocity, -self._speed, self._speed),
+            ("torque", state.torque, -self._torque, self._torque),
+        ):
+            for k in np.flatnonzero((values < low) | (values > high)):
+                name = self._info.joints[k]
+                unit = self._info.signals[self._info.signal(f"{name}/{quantity}")].unit
+                limit = low[k] if values[k] < low[k] else high[k]
+                found.setdefault(name, []).append(f"{quantity} {values[k]:.3f} {unit}, limit {limit:.4g} {unit}")
+        told = "; ".join(f"joint {name} beyond its limits: {', '.join(each)}" for name, each in found.items())
+        return f"{told}; at {state.time:.3f} s"
 
     def believe(self, state: State) -> None:
         """Go on from a reading."""

@@ -13,7 +13,10 @@ from pliant.files import write_json
 from pliant.training.evaluation import AS_BUILT, evaluate, evaluation_metrics, missing_episodes
 from pliant.training.reports import write_evaluation_report
 from pliant.training.run_settings import named_policy, registered_environment, settings
-from pliant.training.statistics import reward_text, success_text, summary
+from pliant.training.statistics import joint_errors, reward_text, success_text, summary
+
+_JOINTS = 6
+"""How many joints are told of, those with the largest errors."""
 
 
 def job(config: DictConfig) -> float:
@@ -49,6 +52,14 @@ def show(name: str, found: dict[str, Any], console: Console) -> None:
         f"{'':12} ± {deviation:.2f}, {lowest:.2f} to {highest:.2f}; {found['length_mean']:.0f} periods{failed}",
         highlight=False,
     )
+    what, joints = joint_errors(found)
+    if joints:
+        width = max(len(joint) for joint, *_ in joints)
+        console.print(f"{'':12} {what} of joints, rad (slides m): largest, root mean square", highlight=False)
+        for joint, largest, rms in joints[:_JOINTS]:
+            console.print(f"{'':14} {joint:{width}} {largest:8.4f} {rms:8.4f}", highlight=False)
+    if len(joints) > _JOINTS:
+        console.print(f"{'':14} {len(joints) - _JOINTS} joints with less: metrics.json", highlight=False)
 
 
 def main() -> None:

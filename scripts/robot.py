@@ -9,7 +9,7 @@ out=leg.yaml a first description of the model is written, to be changed and trai
   pliant train robot=./leg.yaml task=reach
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -18,7 +18,7 @@ from rich.table import Table
 from pliant import command_line
 from pliant.deployment.machines import torques_that_nothing_tells
 from pliant.envs.description import RobotDescription, describe, is_file
-from pliant.envs.explanation import RobotFacts, explain, first_description
+from pliant.envs.explanation import JointFacts, RobotFacts, explain, first_description
 from pliant.errors import ConfigurationError, OutputError, PliantError
 from pliant.files import existing_file, write_bytes
 
@@ -35,18 +35,8 @@ def show(facts: RobotFacts, console: Console) -> None:
         f"a command every {info.period:g} s, physics every {facts.timestep:g} s",
         highlight=False,
     )
-    joints = Table("joint", "range", "driven by", "inertia", "gravity", "stiffness a step carries", box=None)
-    for joint in facts.joints:
-        length, inertia, force = ("m", "kg", "N") if joint.kind == "slide" else ("rad", "kg·m²", "N·m")
-        joints.add_row(
-            joint.name,
-            f"{joint.low:.3g} … {joint.high:.3g} {length}",
-            joint.drive,
-            f"{joint.inertia:.2e} {inertia}",
-            f"{0.0 if abs(joint.load) < _NOTHING else joint.load:.3g} {force}",
-            f"{joint.stiffness:.3g} {force}/{length}",
-        )
-    console.print(joints)
+    for kind in dict.fromkeys(joint.kind for joint in facts.joints):
+        console.print(_table([joint for joint in facts.joints if joint.kind == kind], kind))
     if facts.slowest_joint:
         console.print(
             f"the longest time step is {facts.largest_step:.3g} s, because of joint {facts.slowest_joint!r}",
@@ -64,6 +54,25 @@ def show(facts: RobotFacts, console: Console) -> None:
             console.print(f"{what}: {', '.join(names)}", highlight=False)
     for line in facts.missing:
         console.print(f"missing: {line}", highlight=False)
+
+
+def _table(joints: Sequence[JointFacts], kind: str) -> Table:
+    """A table of joints of one kind, with their units in its head; 80 columns hold names of up to 20 letters."""
+    length, inertia, force = ("m", "kg", "N") if kind == "slide" else ("rad", "kg·m²", "N·m")
+    heads = ("joint", f"range\n{length}", "driven by", f"inertia\n{inertia}", f"gravity\n{force}")
+    table = Table(*heads, f"stiffness a\nstep carries\n{force}/{length}", box=None, padding=(0, 1, 0, 0))
+    for column in table.columns:
+        column.overflow = "fold"
+    for joint in joints:
+        table.add_row(
+            joint.name,
+            f"{joint.low:.3g} … {joint.high:.3g}",
+            joint.drive,
+            f"{joint.inertia:.2e}",
+            f"{0.0 if abs(joint.load) < _NOTHING else joint.load:.3g}",
+            f"{joint.stiffness:.3g}",
+        )
+    return table
 
 
 def _bench(description: RobotDescription) -> Iterator[str]:

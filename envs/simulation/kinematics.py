@@ -33,6 +33,14 @@ class ModelKinematics(Kinematics):
         """
         self._robot, self._places, self._sensors = robot, dict(sites), dict(sensors)
         self._data = mujoco.MjData(robot.model)
+        model = robot.model
+        roots = np.unique(model.body_rootid[model.jnt_bodyid[np.isin(model.jnt_qposadr, robot.positions)]])
+        self._own = np.isin(model.body_rootid[model.geom_bodyid], roots)
+        """Of each shape, whether it is the robot's own …"""
+        fixed = (model.body_weldid[model.geom_bodyid] == 0) & (BASE not in robot.bodies)
+        self._avoided = self._own | fixed
+        """… and whether the robot's own should not touch it: a robot on legs stands on what is fixed."""
+        self._usual = self._contacts(robot.qpos[robot.positions])
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -52,6 +60,28 @@ class ModelKinematics(Kinematics):
             pose[:3] = self._data.site_xpos[place]
             mujoco.mju_mat2Quat(pose[3:], self._data.site_xmat[place])
         return poses.reshape(*angles.shape[:-1], 7)
+
+    def touching(self, q: Array) -> str:
+        """Return what touches; see `Kinematics.touching`."""
+        pairs = self._contacts(q) - self._usual
+        return " and ".join(self._part(shape) for shape in min(pairs)) if pairs else ""
+
+    def _contacts(self, q: Array) -> set[tuple[int, int]]:
+        """Pairs of shapes that penetrate each other and should not."""
+        model, data = self._robot.model, self._data
+        data.qpos[:] = self._robot.qpos
+        data.qpos[self._robot.positions] = q
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_collision(model, data)
+        if not data.ncon:
+            return set()
+        pairs = data.contact.geom[data.contact.dist < 0.0]
+        wrong = self._own[pairs].any(axis=1) & self._avoided[pairs].all(axis=1)
+        return {(int(one), int(other)) for one, other in pairs[wrong]}
+
+    def _part(self, shape: int) -> str:
+        model = self._robot.model
+        return str(model.geom(shape).name or model.body(int(model.geom_bodyid[shape])).name)
 
     def tool(self, end_effector: str | None, sensor: str) -> tuple[Arm, ToolLoad]:
         """Return the arm and what hangs on its sensor; see `Kinematics.tool`."""

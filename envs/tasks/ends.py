@@ -11,6 +11,9 @@ from pliant.envs.tasks.rewards import euclidean, largest, turned
 from pliant.envs.tasks.term import TermFunction, end
 from pliant.hardware.robot import Array
 
+SUCCEEDING: Final = ("success", "verdict")
+"""Roles that say whether an episode is a success."""
+
 # Success --------------------------------------------------------------------------------------------------------
 
 

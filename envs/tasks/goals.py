@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -29,6 +30,8 @@ Generator = np.random.Generator
 
 _USUAL_WAY = 0.8
 """How far from its start a joint's goals lie where nothing is said, rad or m."""
+_TRIES = 1000
+"""Postures that are drawn for a goal until one is found in which nothing touches."""
 
 
 class GoalOnRobot(NamedTuple):
@@ -81,7 +84,8 @@ class Goal(ABC):
 class Posture(Goal):
     """Angles of all joints, `JOINT/goal`, drawn evenly from [low, high] for each joint and episode.
 
-    Their bounds are those of the joints. A goal outside a joint's range is refused.
+    Their bounds are those of the joints. A goal outside a joint's range is refused. A posture in which parts of
+    the robot touch each other, or what is fixed beside it, is drawn again.
     """
 
     low: Values | None = None
@@ -121,7 +125,7 @@ class Posture(Goal):
             if getattr(self, name) is not None:
                 check_range(f"goal posture: {name}", angles, side.info)
         channels = (named(f"{j}/goal", like) for j, like in zip(joints, compared, strict=True))
-        return GoalOnRobot(tuple(channels), _names(compared), lambda random: random.uniform(low, high))
+        return GoalOnRobot(tuple(channels), _names(compared), partial(_free_posture, side.kinematics, low, high))
 
     @property
     def markers(self) -> Mapping[str, Marker]:
@@ -168,7 +172,7 @@ class Pose(Goal):
 
     Drawn evenly from a box [low, high], with an orientation that is drawn evenly from all; or, where neither is
     given, from what the robot reaches: joint angles are drawn evenly from their ranges (±π where they have none),
-    and the robot's kinematics say where that puts the end effector.
+    those in which parts touch left out, and the robot's kinematics say where that puts the end effector.
     """
 
     site: str = "tip"
@@ -226,7 +230,7 @@ class Pose(Goal):
         return GoalOnRobot(
             _goal_channels(compared),
             _names(compared),
-            lambda random: kinematics.pose(site, random.uniform(low, high))[picked],
+            lambda random: kinematics.pose(site, _free_posture(kinematics, low, high, random))[picked],
         )
 
     @property
@@ -366,6 +370,24 @@ class Drawn(Goal):
         if any(name.startswith("base/local_velocity_") for name in self.signals):
             marked["heading"] = Heading()
         return marked
+
+
+def _free_posture(kinematics: Kinematics | None, low: Array, high: Array, random: Generator) -> Array:
+    """Draw joint positions, (joints,), in which nothing touches, as far as the kinematics know.
+
+    Raises:
+        ConfigurationError: something touches in all that are drawn.
+    """
+    for _ in range(_TRIES):
+        posture = random.uniform(low, high)
+        touching = "" if kinematics is None else kinematics.touching(posture)
+        if not touching:
+            return posture
+    raise ConfigurationError(
+        f"{_TRIES} postures were drawn for a goal between {low.round(3).tolist()} and {high.round(3).tolist()}; "
+        f"in each something touches, in the last one {touching}: draw from others (task.low, task.high), or leave "
+        "such contacts out of the model (<exclude>)."
+    )
 
 
 def site_signals(site: str, axes: str, oriented: bool) -> list[str]:

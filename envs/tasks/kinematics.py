@@ -46,6 +46,17 @@ class Kinematics(ABC):
         """
         raise ConfigurationError(f"{type(self).__name__} has no inverse; say where the joints start.")
 
+    def touching(self, q: Array) -> str:
+        """Return what of the robot touches itself, or what stands beside it, where it does not at its start.
+
+        Args:
+            q: joint angles, (joints,), rad.
+
+        Returns:
+            Two parts in words, `forearm and base`; empty if none touch, or these kinematics know no shapes.
+        """
+        return ""
+
     def tool(self, end_effector: str | None, sensor: str) -> tuple[Arm, ToolLoad]:
         """Return the arm as a controller of interaction believes it to be, and what hangs on its sensor.
 

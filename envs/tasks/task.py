@@ -18,7 +18,8 @@ from pliant.envs.models.robot_model import as_pose
 from pliant.envs.tasks.actions import Action, Controlled, Spread, spread_actions
 from pliant.envs.tasks.assembly import Assembly
 from pliant.envs.tasks.compilation import Pass, refused
-from pliant.envs.tasks.goals import Goal
+from pliant.envs.tasks.ends import SUCCEEDING
+from pliant.envs.tasks.goals import Goal, GoalOnRobot
 from pliant.envs.tasks.kinematics import Kinematics
 from pliant.envs.tasks.markers import Marker
 from pliant.envs.tasks.observations import Copied, ObservationTerm
@@ -103,6 +104,11 @@ class Task:
     def but(self, **parts: Any) -> "Task":
         """Return a task with other parts, such as `rewards={**task.rewards, "effort": effort(weight=-0.01)}`."""
         return Task(**{**{f.name: getattr(self, f.name) for f in fields(Task)}, **parts})
+
+    @property
+    def tells_success(self) -> bool:
+        """Whether an end says that an episode is a success."""
+        return any(end.role in SUCCEEDING for end in self.ends.values())
 
     def on(self, info: RobotInfo, kinematics: Kinematics | None = None) -> "TaskOnRobot":
         """Return the task for a robot.
@@ -192,7 +198,9 @@ class TaskOnRobot:
         """Where in an episode's numbers each signal, measure and number of the goal is, by name."""
         self.markers: dict[str, Marker] = {**({} if task.goal is None else task.goal.markers), **task.markers}
         """What pictures show besides the robot."""
-        self._goal, self._draw = assembly.goal, task.start.on(assembly.side, assembly.goal)
+        self.goal: GoalOnRobot = assembly.goal
+        """What an episode is about."""
+        self._draw = task.start.on(assembly.side, assembly.goal)
         self._placements = {name: placement.on(assembly.side, name) for name, placement in task.bodies.items()}
         self._constants = assembly.constants()
         self._seen = [column for _, column in assembly.observed]
@@ -248,8 +256,8 @@ class TaskOnRobot:
         for part in ("taken", "previous"):
             row[self._places[part]] = self._action.rest
         start = self._draw(random)
-        if self._goal.draw is not None:
-            episodes.goal[index] = self._goal.draw(random)
+        if self.goal.draw is not None:
+            episodes.goal[index] = self.goal.draw(random)
         return start
 
     def place(self, random: np.random.Generator) -> dict[str, Array]:

@@ -265,7 +265,8 @@ class PliantVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         return self.task.trouble(self._episodes, i)
 
     def _report(self, mask: Mask, failures: Mapping[int, str]) -> dict[str, Any]:
-        return step_report(self.task.terms, self._episodes.outcome, mask, failures, self.task.task.failure_penalty)
+        task, outcome = self.task.task, self._episodes.outcome
+        return step_report(self.task.terms, outcome, mask, failures, task.failure_penalty, task.tells_success)
 
     def _restart(self, failures: Mapping[int, str]) -> dict[str, Any]:
         """Begin the next episodes at once, and report how the last ones ended."""

@@ -21,7 +21,12 @@ def add(infos: dict[str, Any], name: str, values: Any, mask: Mask) -> None:
 
 
 def step_report(
-    terms: Sequence[str], outcome: Array, mask: Mask, failures: Mapping[int, str], penalty: float
+    terms: Sequence[str],
+    outcome: Array,
+    mask: Mask,
+    failures: Mapping[int, str],
+    penalty: float,
+    success: bool = True,
 ) -> dict[str, Any]:
     """Return what the environments in `mask` report of a period.
 
@@ -31,13 +36,15 @@ def step_report(
         mask: (n,).
         failures: why robots failed, by number.
         penalty: what a failure costs.
+        success: whether the task tells of it.
     """
     infos: dict[str, Any] = {}
     if not mask.any():
         return infos
     for k, term in enumerate(terms):
         add(infos, f"reward_{term}", np.where(mask, outcome[:, k], 0.0), mask)
-    add(infos, "is_success", mask & (outcome[:, SUCCESS] == 1.0), mask)
+    if success:
+        add(infos, "is_success", mask & (outcome[:, SUCCESS] == 1.0), mask)
     if failures:
         failed = np.zeros(len(mask), dtype=np.bool_)
         failed[list(failures)] = True

@@ -16,7 +16,7 @@ from pliant.hardware.dynamixel.goals import Goals
 from pliant.hardware.dynamixel.sensing import Sensors
 from pliant.hardware.dynamixel.wire import Counters
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command, joint_signals
-from pliant.hardware.stopping import Exclusive
+from pliant.hardware.stopping import Exclusive, mended
 from pliant.hardware.timing import Clock, SystemClock, Ticker
 
 log = logging.getLogger(__name__)
@@ -164,7 +164,7 @@ class DynamixelRobot(Robot):
         self._clock.sleep_until(self._commanded + self.config.period / 2)
         with self._exclusive():
             if self._fault:
-                raise RobotError(f"{self._fault} Call recover() first.")
+                raise RobotError(f"{self._fault} {mended()}")
             if not self._engaged:
                 self._engage(wanted)
             if self._left_out is None:
@@ -438,7 +438,7 @@ class DynamixelRobot(Robot):
             return
         self._fault = f"{self.config.name}: {what}."
         self._hold_still()
-        raise RobotError(f"{self._fault} All joints hold. End the cause, then call recover().")
+        raise RobotError(f"{self._fault} All joints hold. {mended()}")
 
     def diagnostics(self) -> Mapping[str, object]:
         """Return the condition of bus and servos, read one by one; not for a control loop.

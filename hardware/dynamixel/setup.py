@@ -19,6 +19,7 @@ from pliant.hardware.dynamixel.config import (
 )
 from pliant.hardware.dynamixel.service import enable_answers, explain_missing
 from pliant.hardware.dynamixel.tables import MODES
+from pliant.hardware.stopping import mended
 from pliant.hardware.timing import Clock
 
 log = logging.getLogger(__name__)
@@ -207,8 +208,13 @@ def describe_faults(bus: Bus, config: DynamixelConfig) -> str:
 
 def _raise_faults(bus: Bus, config: DynamixelConfig) -> None:
     faults = describe_faults(bus, config)
-    if faults:
-        raise RobotError(f"hardware error of {faults}. Find and end the cause, then call recover().")
+    if not faults:
+        return
+    servos = ",".join(str(servo) for _, servo, _ in faulted(bus, config))
+    restart = f"pliant bus reboot port={config.port} baud={config.baud_rate} servo={servos}"
+    if bus.protocol == 1:
+        restart = "the power off and on"
+    raise RobotError(f"hardware error of {faults}. {mended(f'restart the servos, which go limp ({restart}), ')}")
 
 
 def revive(bus: Bus, config: DynamixelConfig) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from pliant.errors import RobotError
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
-from pliant.hardware.stopping import Exclusive
+from pliant.hardware.stopping import Exclusive, mended
 from pliant.hardware.ur import preflight as checks
 from pliant.hardware.ur.config import URConfig
 from pliant.hardware.ur.course import Course
@@ -167,7 +167,7 @@ class URRobot(Robot):
             if not self._connected:
                 raise self._not_connected()
             if self._fault:
-                raise RobotError(f"{self._fault} Call recover() first.")
+                raise RobotError(f"{self._fault} {mended()}")
             if not self._engaged:
                 self._engage(wanted)
             state = self._package()
@@ -384,7 +384,7 @@ class URRobot(Robot):
         """Stop, remember why, and return the error."""
         self._fault = f"{self.config.name}: {what}"
         self._hold_still()
-        return RobotError(f"{self._fault} End the cause, then call recover().")
+        return RobotError(f"{self._fault} {mended()}")
 
     # Commands
 

@@ -148,19 +148,25 @@ def short(stop_key, *overrides):
     runner = EpisodeRunner(safe, task, model(), 0.1)
     policy = ControllerPolicy(Reaching(), runner.policy_info)
     twin = EpisodeRunner(machine("hardware=simulated")[0], task, model(), 0.1)
-    return PolicyDeployment(runner, policy, predict(policy, twin, (0, 1), safe.info.joints), {"policy": "p"})
+    with twin.robot:
+        prediction = predict(policy, twin, (0, 1), safe.info.joints)
+    return PolicyDeployment(runner, policy, prediction, {"policy": "p"})
 
 
 def test_success_that_nothing_tells_is_nowhere_in_the_numbers():
     """Rewards and lengths are; a success that is told is as it was."""
-    traces = [Trace(seed, episode=Episode(seed, reward, 9, False, "")) for seed, reward in ((3, 1.0), (4, 2.0))]
-    told, untold = (outcome_numbers(traces[:1], traces, judged) for judged in (True, False))
+
+    def numbers(success):
+        traces = [Trace(seed, episode=Episode(seed, 1.0 * seed, 9, success, "")) for seed in (3, 4)]
+        return outcome_numbers(traces[:1], traces)
+
+    told, untold = numbers(False), numbers(None)
     assert (told["success_rate"], told["predicted_success_rate"], told["each"][0]["success"]) == (0.0, 0.0, False)
-    for numbers, before in ((untold, told), (untold["each"][0], told["each"][0])):
-        assert numbers.keys() == before.keys()
-        for name, value in numbers.items():
+    for one, other in ((untold, told), (untold["each"][0], told["each"][0])):
+        assert one.keys() == other.keys()
+        for name, value in one.items():
             if name != "each":
-                assert value == (None if "success" in name else before[name]), name
+                assert value == (None if "success" in name else other[name]), name
 
 
 def test_the_stop_key_ends_a_deployment_and_what_was_done_is_kept(tmp_path):

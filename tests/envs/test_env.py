@@ -190,6 +190,21 @@ def test_the_reward_is_the_sum_of_its_terms():
             assert type(reward) is float
 
 
+def test_a_task_without_a_success_end_says_nothing_of_success():
+    """Alone and together; one that fails neither."""
+    task = Reach().but(ends={"time": Reach(duration=0.3).ends["time"]})
+    env = gymnasium.make("pliant/Robot-v0", robot="rig1", task=task)
+    infos = [info for *_, info in episode(env, 0, 10)[1:]]
+    envs = gymnasium.make_vec("pliant/Robot-v0", 2, robot="rig1", task=task)
+    envs.reset(seed=0)
+    infos.append(envs.step(envs.action_space.sample())[4])
+    envs.close()
+    assert len(infos) > 3
+    for info in infos:
+        assert "reward_distance" in info
+        assert "is_success" not in info
+
+
 # Ends of episodes ---------------------------------------------------------------------------------------------
 
 

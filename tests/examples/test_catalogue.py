@@ -1,6 +1,8 @@
 import json
+import shlex
 
 import pytest
+from tests.test_documents import blocks
 
 from pliant.controllers import FeedForward
 from pliant.controllers.policies import load_policy
@@ -66,6 +68,34 @@ def test_what_cannot_be_run_is_explained():
         named_example("play", ["example=hexapod_gait"])
     with pytest.raises(ConfigurationError, match=r"example=throw and policy=x\.onnx both say what runs"):
         named_example("play", ["example=throw", "policy=x.onnx"])
+
+
+def test_an_example_widens_no_safety_layer_but_says_what_to_add():
+    with pytest.raises(
+        ConfigurationError, match=r"add: safety\.motion\.rad\.speed=30 \S+=1e4 \S+\.step=10$"
+    ) as refused:
+        named_example("deploy", ["example=throw"])
+    words = str(refused.value).rpartition("add: ")[2].split()
+    assert named_example("deploy", ["example=throw", *words])[-3:] == words
+    given = ["example=throw", "safety.motion.rad.speed=5", *words[1:]]
+    assert named_example("deploy", given)[-3:] == given[1:], "whoever says less gets less"
+    (shown,) = [line for line in shown_commands() if "deploy example=throw" in line]
+    assert shown.split()[3:] == words
+    assert not any(word.startswith("safety") for word in named_example("play", ["example=throw"]))
+
+
+@pytest.mark.slow
+def test_the_throw_hits_behind_the_layer_that_the_page_allows(verb):
+    pytest.importorskip("onnxruntime")
+    (shown,) = [line for line in shown_commands() if "deploy example=throw" in line]
+    status, out, err = verb(*shlex.split(shown)[1:], "episodes=1", "run.settle=0.1")
+    assert status == 0, err
+    assert "predicted by simulation: 1 of 1 episodes succeed" in out
+
+
+def shown_commands():
+    """Lines of the page's blocks."""
+    return [line for block in blocks("docs/examples.md", "sh") for line in block.splitlines()]
 
 
 def test_an_example_plays_at_once(verb):

@@ -1,6 +1,7 @@
 """A robot of a newcomer's own, from its model file to servos, by commands alone."""
 
 import json
+import re
 
 import pytest
 import yaml
@@ -48,9 +49,25 @@ def test_a_model_is_explained(model, verb):
 def test_a_joint_that_carries_nothing_is_told_so_and_one_joint_is_one(verb):
     status, out, _ = verb("robot", "smartsix")  # its drives carry the weight
     assert status == 0
-    assert out.count(" 0 N·m ") == 6
+    assert len(re.findall(r"^joint\d .*e[+-]\d\d +0 +", out, re.MULTILINE)) == 6
     _, out, _ = verb("robot", "rig1")
     assert "rig1: 1 joint, " in out
+
+
+@pytest.mark.parametrize("robot", ["hexapod", "ur10e", "arm2", "slide"])
+def test_a_table_fits_80_columns_with_a_line_for_each_joint(verb, tmp_path, monkeypatch, robot):
+    monkeypatch.setenv("COLUMNS", "80")
+    slide = MODEL.replace('joint name="knee"', 'joint type="slide" name="knee"').replace('"10 120"', '"0 .3"')
+    (tmp_path / "slide.xml").write_text(slide)
+    status, out, err = verb("robot", "slide.xml" if robot == "slide" else robot)
+    assert status == 0, err
+    table, count = out.partition("read: ")[0].splitlines()[1:], {"hexapod": 18, "ur10e": 6}.get(robot, 2)
+    assert max(map(len, table)) <= 80
+    assert "…" not in re.sub(r"\d … -?\d", "", "".join(table))
+    heads = [line.split() for line in table if line.startswith("joint ")]
+    rows = [line for line in table if re.match(r"\w+ +-?[\d.]+ … ", line)]
+    assert (len(heads), len(rows)) == (2 if robot == "slide" else 1, count)
+    assert ("m" in out.split() and "N/m" in out.split()) == (robot == "slide")
 
 
 def test_a_first_description_is_written_that_can_be_explained_and_trained_on(model, verb, tmp_path):

@@ -1,6 +1,7 @@
 import io
 import json
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -32,9 +33,29 @@ def test_what_was_found_fits_a_terminal_and_failures_are_told_where_there_are_so
     first, reward, spread = told.getvalue().splitlines()
     assert max(map(len, (first, reward, spread))) <= 80
     assert spread.strip().endswith("-20010.00 to -1000.50; 200 periods")
+    assert "of joints" not in told.getvalue()
     told = io.StringIO()
     show("as built", {**found, "failures": 3}, Console(file=told, soft_wrap=True))
     assert told.getvalue().endswith("200 periods, 3 failures of the robot\n")
+
+
+def test_it_says_which_joint_misses(verb, tmp_path):
+    """Nobody moves the arm, so of a motion to 0.8 rad the largest error is near that, but for its weight."""
+    task = ("task=track", "task.trajectory.duration=0.4")
+    status, out, err = verb("evaluate", "zero", *task, "episodes=2", "robots=0", "hydra.run.dir=out")
+    assert status == 0, err
+    found = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    largest, rms = found["max_error_per_joint"], found["rms_error_per_joint"]
+    assert list(largest) == ["shoulder", "elbow"]
+    for joint in largest:
+        each = [episode["errors"] for episode in found["each"]["as built"]]
+        assert largest[joint] == max(errors["max_error"][joint] for errors in each)
+        squares = [errors["rms_error"][joint] ** 2 for errors in each]
+        assert rms[joint] == pytest.approx(np.sqrt(np.mean(squares)))
+        assert 0.6 < largest[joint] < 1.0
+        assert f"{joint:8} {largest[joint]:8.4f} {rms[joint]:8.4f}" in out
+    assert "error of joints, rad (slides m): largest, root mean square" in out
+    assert "largest error of shoulder" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_it_repeats_itself(verb, trained, tmp_path):
@@ -117,7 +138,7 @@ def test_a_policy_learned_with_its_robots_own_period_keeps_it(monkeypatch):
 def test_ctrl_c_is_no_traceback(verb, monkeypatch):
     from pliant.training import evaluation
 
-    def interrupted(*arguments):
+    def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(evaluation, "run_episode", interrupted)

@@ -31,6 +31,15 @@ def test_a_first_look_needs_no_policy(verb, policy, recwarn):
     assert not [told for told in recwarn if "copying the environment" in str(told.message)]
 
 
+@pytest.mark.usefixtures("no_display")
+def test_nothing_is_said_of_success_where_the_task_does_not_tell(verb):
+    less = ("~task.ends.reached", "~task.rewards.success", "~task.tolerance", "~task.hold")
+    task = ("task.duration=0.1", "episodes=2", *less)
+    status, out, err = verb("play", "zero", "robot=rig1", *task)
+    assert status == 0, err
+    assert "success" not in out
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_display")
 def test_a_policy_plays_in_the_environment_it_was_learned_in(verb, trained):

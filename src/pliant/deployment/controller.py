@@ -5,7 +5,6 @@ import math
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from pliant.controllers.trajectories import Trajectory
 from pliant.deployment.deployment import Deployment, error_text, live, machine_numbers, stand, timing
 from pliant.deployment.episodes import Trace
 from pliant.deployment.policy import difference_numbers
+from pliant.deployment.rehearsal import rehearsal
 from pliant.deployment.remote.client import RemoteController
 from pliant.deployment.reports import write_controller_report
 from pliant.deployment.tool_trace import ToolTrace, event_text, force_difference
@@ -345,25 +345,20 @@ def prepare_controller(config: DictConfig, robot: SafeRobot, console: Console) -
     Raises:
         ConfigurationError, PliantError: as `build_controller`; the controller does not fit the machine, or fails.
         OutOfBoundsError: a duration that is no time.
-        RobotError: the prediction ends in a failure of the robot or a trip of the safety layer.
+        RobotError: it does not pass its `rehearsal`.
     """
     controller = build_controller(config.controller, robot.info)
     settle = float(config.run.settle)
     simulated = described(config.robot).simulated(robot.info.period)
     machine = ControllerRun(robot, controller, _duration(config, controller), settle, simulated.compiled.joints)
-    # Nobody waits for a simulation to hold still, or to walk home.
-    safe = SafeRobot(simulated, replace(robot.config, hold_time=0.0, return_to_rest=False))
-    # Of its own: signals stand elsewhere there, and what it learns of them, as the bias of a sensor, stays there.
-    rehearsing = build_controller(config.controller, safe.info)
-    twin = ControllerRun(safe, rehearsing, _duration(config, rehearsing), settle)
-    try:
-        with twin.robot:
-            stand(twin.robot, twin.start, twin.settle)
-            twin.play(lambda period, reference: twin.tool.see() and None)
-            if twin.ended is not None and twin.ended.fault:
-                raise RobotError(gave_up(twin.name, twin.ended))
-    except RobotError as error:
-        raise RobotError(f"predicted by simulation, so nothing was connected: {error}") from error
+    with rehearsal(robot, simulated) as safe:
+        # Of its own: signals stand elsewhere there, and what it learns of them, as a sensor's bias, stays there.
+        rehearsing = build_controller(config.controller, safe.info)
+        twin = ControllerRun(safe, rehearsing, _duration(config, rehearsing), settle)
+        stand(safe, twin.start, twin.settle)
+        twin.play(lambda period, reference: twin.tool.see() and None)
+        if twin.ended is not None and twin.ended.fault:
+            raise RobotError(gave_up(twin.name, twin.ended))
     if twin.trace.reference:
         largest = _errors(twin.trace, robot.info.joints)["max_error_rad"]
         console.print(f"predicted by simulation: largest error {largest:.4f} rad", highlight=False)

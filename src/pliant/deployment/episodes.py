@@ -19,6 +19,7 @@ from pliant.hardware.safety import SafeRobot
 from pliant.hardware.wrapper import RobotWrapper
 from pliant.training.environments import policy_info
 from pliant.training.evaluation import run_episode
+from pliant.training.joint_errors import JointErrors
 from pliant.training.statistics import Episode
 
 
@@ -193,5 +194,6 @@ class EpisodeRunner:
         trace = Trace(seed)
         self.traces.append(trace)
         self._tap.settling = self.robot.observer
-        trace.episode = run_episode(policy, _Watched(self._env, self._tap, trace, self.note), seed)
+        watched = _Watched(self._env, self._tap, trace, self.note)
+        trace.episode = run_episode(policy, watched, seed, errors=JointErrors(self._env))
         return trace

@@ -7,12 +7,13 @@ import numpy as np
 from omegaconf import DictConfig
 from rich.console import Console
 
-from pliant.controllers import FeedForward, IterativeLearning
+from pliant.controllers import FeedForward, IterativeLearning, Rows, run
 from pliant.controllers.learning import StopReason
 from pliant.controllers.robot_parameters import tell
 from pliant.controllers.trajectories import Motion
 from pliant.controllers.trial import joint_columns
-from pliant.deployment.deployment import Deployment, check_measured, error_text, live, machine_numbers
+from pliant.deployment.deployment import Deployment, check_measured, error_text, live, machine_numbers, stand
+from pliant.deployment.rehearsal import rehearsal
 from pliant.deployment.reports import write_feedforward_report
 from pliant.deployment.trials import MachineTrials, Run
 from pliant.envs.description import described
@@ -83,7 +84,10 @@ class FeedForwardDeployment(Deployment):
     """A feed-forward on a machine, run once as it is, then corrected from run to run if that is asked for."""
 
     def __init__(self, config: DictConfig, robot: SafeRobot) -> None:
-        """Load it and see whether it fits; errors of `FeedForward.load`, `checked` and `built_law`."""
+        """Load it, see whether it fits, and rehearse it; nothing is connected.
+
+        Raises as `FeedForward.load`, `checked`, `built_law` and `rehearsal`.
+        """
         check_measured(robot)
         learned = FeedForward.load(config.feedforward)
         super().__init__(robot, {"feedforward": str(config.feedforward), "learned_on": learned.robot})
@@ -96,6 +100,10 @@ class FeedForwardDeployment(Deployment):
         columns = joint_columns(robot.info, config.learning.columns)
         self._law = built_law(config.ilc, described(config.robot), self._motion, columns)
         self._progress: IterativeLearning | None = None
+        with rehearsal(robot, described(config.robot).simulated(robot.info.period)) as safe:
+            rows = learned.arranged(safe.info, parameters=False).command
+            stand(safe, rows[0], safe.info.period)
+            run(safe, Rows(rows), (len(rows) - 1) * safe.info.period)
 
     @property
     def complete(self) -> bool:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,16 +23,16 @@ from pliant.deployment.deployment import (
 )
 from pliant.deployment.episodes import EpisodeRunner, Period, Trace, sensed
 from pliant.deployment.kinematic_sensing import task_model
+from pliant.deployment.rehearsal import rehearsal
 from pliant.deployment.reports import write_policy_report
 from pliant.envs.description import described
-from pliant.envs.fronts import SUCCEEDING, measurable
-from pliant.envs.tasks import Task
+from pliant.envs.fronts import measurable
 from pliant.errors import MismatchError, RobotError, check_bounds
 from pliant.files import write_json
 from pliant.hardware.recording import Recorder
 from pliant.hardware.robot import Array
 from pliant.hardware.safety import SafeRobot
-from pliant.training.statistics import Episode, success_text, summary
+from pliant.training.statistics import Episode, reward_text, short_text, success_text, summary
 
 
 class Prediction(NamedTuple):
@@ -54,7 +53,6 @@ class PolicyDeployment(Deployment):
         policy: Policy,
         prediction: Prediction,
         facts: Mapping[str, str],
-        judged: bool = True,
     ) -> None:
         """Put the parts together; see `prepare_policy`.
 
@@ -63,10 +61,8 @@ class PolicyDeployment(Deployment):
             policy: made ready for it.
             prediction: of its episodes, whose seeds the machine gets too.
             facts: what is deployed.
-            judged: whether anything that is measured tells success.
         """
         super().__init__(runner.robot, facts)
-        self.judged = judged
         self._runner, self._policy, self._prediction = runner, policy, prediction
         self.info = runner.info
 
@@ -105,12 +101,11 @@ class PolicyDeployment(Deployment):
 
     def _verdict(self, episode: Episode) -> str:
         """Say what came of an episode."""
-        how = "success" if episode.success else "no success"
-        how = episode.failure or (how if self.judged else "over, success not judged")
+        how = episode.failure or {True: "success", False: "no success", None: "over"}[episode.success]
         return f"{how} after {episode.length * self.robot.info.period:.2f} s, reward {episode.reward:.2f}"
 
     def metrics(self) -> dict[str, Any]:
-        """Return the numbers of the deployment; where success is not judged, None."""
+        """Return the numbers of the deployment; of success None where nothing that is measured tells of it."""
         predicted = self._prediction.traces
         return {
             "completed": self.reason == "completed",
@@ -118,7 +113,7 @@ class PolicyDeployment(Deployment):
             "robot": self.robot.info.name,
             **self.facts,
             "seed": predicted[0].seed,
-            **outcome_numbers(self.traces, predicted, self.judged),
+            **outcome_numbers(self.traces, predicted),
             **difference_numbers(self.traces, predicted, self.robot.info.joints),
             **machine_numbers(self.robot, [trace.time for trace in self.traces]),
             "predicted_limited": self._prediction.limited,
@@ -133,8 +128,8 @@ class PolicyDeployment(Deployment):
             console.print(
                 f"{success_text(numbers)} {beside}; results in {folder}", highlight=False, soft_wrap=True
             )
-        elif not self.judged:
-            console.print(f"success is not judged; results in {folder}", highlight=False, soft_wrap=True)
+        elif numbers["episodes"]:
+            console.print(f"{reward_text(numbers)}; results in {folder}", highlight=False, soft_wrap=True)
         if not any(trace.sent for trace in self.traces):
             return numbers, None
         return numbers, write_policy_report(
@@ -171,7 +166,7 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
         ConfigurationError: nothing measures the position of a joint.
         OutOfBoundsError: no episodes.
         MismatchError: the policy does not fit the machine, or the machine its model.
-        RobotError: the prediction ends in a failure of the robot or a trip of the safety layer.
+        RobotError: it does not pass its `rehearsal`.
         PliantError: as `load_policy`, and of the task.
     """
     check_measured(robot)
@@ -182,29 +177,24 @@ def prepare_policy(config: DictConfig, robot: SafeRobot, console: Console) -> Po
     model = task_model(description, task, robot.info.period)
     asked = task
     task, lost = measurable(task, sensed(robot, model).info, model.kinematics, robot.estimated)
-    judged = _judges(task) or not _judges(asked)
     if lost:
         console.print(
             f"nothing here measures what these look at: {', '.join(lost)}; without them"
-            + ("" if judged else ", so success is not judged"),
+            + (", so success is not judged" if asked.tells_success and not task.tells_success else ""),
             highlight=False,
         )
     runner = EpisodeRunner(robot, task, model, settle)
     policy = matched(str(config.policy), runner.policy_info, parameters=bool(config.same_robot))
-    # Nobody waits for a simulation to hold still, or to walk home.
-    safety = replace(robot.config, hold_time=0.0, return_to_rest=False)
-    twin = EpisodeRunner(SafeRobot(simulated, safety), task, model, settle)
-    prediction = predict(policy, twin, range(first, first + count), robot.info.joints)
-    done = sum(bool(trace.episode.success) for trace in prediction.traces if trace.episode is not None)
-    if judged:
-        console.print(f"predicted by simulation: {done} of {count} episodes succeed", highlight=False)
+    with rehearsal(robot, simulated) as safe:
+        twin = EpisodeRunner(safe, task, model, settle)
+        prediction = predict(policy, twin, range(first, first + count), robot.info.joints)
+    episodes = _episodes(prediction.traces)
+    told = f"{sum(bool(e.success) for e in episodes)} of {count} episodes succeed"
+    told = told if task.tells_success else short_text(summary(episodes))
+    held = f", less sent than asked in {prediction.limited} periods (safety.motion)" if prediction.limited else ""
+    console.print(f"predicted by simulation: {told}{held}", highlight=False)
     facts = {"policy": str(config.policy), "task": task.name}
-    return PolicyDeployment(runner, policy, prediction, facts, judged)
-
-
-def _judges(task: Task) -> bool:
-    """Whether an end of a task says that an episode is a success."""
-    return any(end.role in SUCCEEDING for end in task.ends.values())
+    return PolicyDeployment(runner, policy, prediction, facts)
 
 
 def matched(path: str, info: PolicyInfo, *, parameters: bool = True) -> Policy:
@@ -229,7 +219,7 @@ def predict(policy: Policy, runner: EpisodeRunner, seeds: Sequence[int], joints:
 
     Args:
         policy: as it fits the machine.
-        runner: of the simulation.
+        runner: of the simulation, connected.
         seeds: of the episodes.
         joints: order in which positions and references are returned.
 
@@ -244,25 +234,20 @@ def predict(policy: Policy, runner: EpisodeRunner, seeds: Sequence[int], joints:
             f"the simulation that predicts is of another robot than the machine; choose that of the machine, "
             f"robot=NAME:\n{error}"
         ) from error
-    try:
-        with runner.robot:
-            for seed in seeds:
-                episode = runner.run(alike, seed).episode
-                if episode is not None and episode.failure:
-                    raise RobotError(episode.failure)
-    except RobotError as error:
-        raise RobotError(f"predicted by simulation, so nothing was connected: {error}") from error
+    for seed in seeds:
+        episode = runner.run(alike, seed).episode
+        if episode is not None and episode.failure:
+            raise RobotError(episode.failure)
     order = [runner.robot.info.joints.index(joint) for joint in joints]
     return Prediction([trace.arranged(order) for trace in runner.traces], runner.robot.report.limited)
 
 
-def outcome_numbers(traces: Sequence[Trace], predicted: Sequence[Trace], judged: bool = True) -> dict[str, Any]:
+def outcome_numbers(traces: Sequence[Trace], predicted: Sequence[Trace]) -> dict[str, Any]:
     """Return what came of the finished episodes, with what was predicted of all, and of each.
 
     Args:
         traces: measured, of the first seeds of the prediction.
         predicted: by simulation, all finished.
-        judged: whether anything that is measured tells success; otherwise all that is told of it is None.
     """
     done, foretold = _episodes(traces), _episodes(predicted)
     found = summary(foretold)
@@ -274,16 +259,12 @@ def outcome_numbers(traces: Sequence[Trace], predicted: Sequence[Trace], judged:
         for ours, theirs in zip(done, foretold, strict=False)
     ]
     nothing: dict[str, Any] = {**dict.fromkeys(found), "episodes": 0, "failures": 0}
-    numbers = {
+    return {
         **(summary(done) if done else nothing),
         "predicted_success_rate": found["success_rate"],
         "predicted_reward_mean": found["reward_mean"],
         "each": each,
     }
-    if not judged:
-        for told in (numbers, *each):
-            told |= {name: None for name in told if "success" in name}
-    return numbers
 
 
 def difference_numbers(

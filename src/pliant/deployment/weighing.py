@@ -1,7 +1,6 @@
 """The tool of an arm weighed on a machine: slowly through postures, at rest in each, the raw wrench averaged."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ from pliant.controllers.interaction.frames import mounted
 from pliant.controllers.interaction.planning import places
 from pliant.controllers.weighing import Tour, weighing_tour
 from pliant.deployment.deployment import Deployment, live, machine_numbers, stand
+from pliant.deployment.rehearsal import Rehearsing
 from pliant.envs.arm import arm, load_behind
 from pliant.envs.description import described
 from pliant.envs.simulation import SimulatedRobot
@@ -204,8 +204,7 @@ def prepare_weighing(config: DictConfig, robot: SafeRobot, console: Console) -> 
 def _rehearse(run: WeighingRun, simulated: SimulatedRobot) -> None:
     """Go the same way in simulation; raises `RobotError` if anything touches anything new."""
     period = simulated.info.period
-    safety = replace(run.robot.config, hold_time=0.0, return_to_rest=False)
-    safe = SafeRobot(_Untouched(simulated), safety)
+    safe = Rehearsing(run.robot, _Untouched(simulated))
     rehearsal = WeighingRun(safe, run.arm, run.start, run.tour, period, period)
     try:
         with safe:

@@ -33,6 +33,8 @@ class Example:
     """Words of every command line that takes it, such as those of its robot."""
     verbs: Mapping[str, tuple[str, ...]]
     """The verbs that take it, each with further words."""
+    safety: tuple[str, ...] = ()
+    """Words that widen the safety layer of `deploy` to what it needs; only a user's command line says them."""
 
     @property
     def file(self) -> Path:
@@ -99,6 +101,7 @@ def find_example(name: str) -> Example:
         entries["kind"],
         tuple(entries.get("settings", ())),
         {verb: tuple(words or ()) for verb, words in entries["verbs"].items()},
+        tuple(entries.get("safety", ())),
     )
 
 
@@ -107,7 +110,7 @@ def named_example(verb: str, arguments: Sequence[str]) -> list[str]:
 
     Raises:
         UnknownNameError: no such example.
-        ConfigurationError: the verb does not take it, or a file is given beside it.
+        ConfigurationError: the verb does not take it, a file is given beside it, or it needs a wider safety layer.
     """
     name = value_of(arguments, "example")
     if name is None:
@@ -119,4 +122,10 @@ def named_example(verb: str, arguments: Sequence[str]) -> list[str]:
             f"example={name} and {key}={value_of(arguments, key)} both say what runs; give one."
         )
     given = [word for word in arguments if not word.startswith("example=")]
+    missing = [word for word in example.safety if value_of(given, word.partition("=")[0]) is None]
+    if verb == "deploy" and missing:
+        raise ConfigurationError(
+            f"the example {name!r} moves faster than the safety layer lets a robot by itself. Where that is safe, "
+            f"add: {' '.join(missing)}"
+        )
     return inherit([words[0], *given], words[1:])

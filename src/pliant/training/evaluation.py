@@ -9,9 +9,11 @@ from rich.console import Console
 
 from pliant.controllers.policies import RandomPolicy, ZeroPolicy, load_policy
 from pliant.controllers.policy import Policy, PolicyInfo
+from pliant.envs.env import PliantEnv
 from pliant.errors import check_bounds
 from pliant.progress import progress
 from pliant.training.environments import Env, make_environment, policy_info, subject
+from pliant.training.joint_errors import JointErrors
 from pliant.training.statistics import Episode
 
 TRAINING_CHECKS = 1_000_000
@@ -110,15 +112,23 @@ def _run_all(
     seed = int(config.seed)
     try:
         policy = find_policy(config, env)
+        inner = env.unwrapped
+        errors = JointErrors(inner) if isinstance(inner, PliantEnv) else None
         with progress(console, what, count, unit="episodes") as steps:
             for k in range(count):
-                episodes.append(run_episode(policy, env, seed + k))
+                episodes.append(run_episode(policy, env, seed + k, errors=errors))
                 steps.advance()
     finally:
         env.close()
 
 
-def run_episode(policy: Policy, env: Any, seed: int, each: Callable[[], None] = lambda: None) -> Episode:
+def run_episode(
+    policy: Policy,
+    env: Any,
+    seed: int,
+    each: Callable[[], None] = lambda: None,
+    errors: JointErrors | None = None,
+) -> Episode:
     """Run one episode of an environment.
 
     Args:
@@ -126,16 +136,24 @@ def run_episode(policy: Policy, env: Any, seed: int, each: Callable[[], None] = 
         env: a Gymnasium environment.
         seed: of the episode.
         each: called when it has begun and after every period.
+        errors: of the joints of the environment, noted too.
     """
+
+    def note() -> None:
+        each()
+        if errors is not None:
+            errors.see()
+
     observation, _ = env.reset(seed=seed)
     policy.reset()
-    each()
+    note()
     total, length, over, info = 0.0, 0, False, dict[str, Any]()
     while not over:
         observation, reward, terminated, truncated, info = env.step(policy(observation))
         total, length, over = total + float(reward), length + 1, terminated or truncated
-        each()
-    return Episode(seed, total, length, *outcome(info))
+        note()
+    found = Episode(seed, total, length, *outcome(info))
+    return found if errors is None else found._replace(errors=errors.of_episode())
 
 
 def run_together(decide: Callable[[Any], Any], environments: Any, seed: int) -> list[Episode]:

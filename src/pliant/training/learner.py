@@ -62,6 +62,10 @@ class Learner:
             )
         except (TypeError, ValueError, AssertionError, RuntimeError, NotImplementedError) as error:
             raise ConfigurationError(f"algo {config.algo._target_}: {error}") from error
+        self.scheduled = int(config.steps)
+        """Steps that schedules, such as that of the learning rate, are stretched over: those of the first run. Who
+        resumes it for more goes on with their last value."""
+        self._pace()
 
     @property
     def environments(self) -> VecEnv:
@@ -72,6 +76,15 @@ class Learner:
     def steps(self) -> int:
         """Environment steps taken so far."""
         return int(self.model.num_timesteps)
+
+    def _pace(self) -> None:
+        """Let the algorithm's schedules go by `scheduled`, and not by the steps of the run at hand."""
+        model = self.model
+
+        def update(done: int, total: int) -> None:
+            model._current_progress_remaining = max(0.0, 1.0 - done / self.scheduled)
+
+        model._update_current_progress_remaining = update
 
     def _noise(self, config: DictConfig) -> dict[str, NormalActionNoise]:
         """Exploration noise, for an algorithm whose policy has none of its own."""
@@ -110,12 +123,13 @@ class Learner:
             best: the file of the best policy so far.
         """
         model = io.BytesIO()
-        self.model.save(model)
+        self.model.save(model, exclude=["_update_current_progress_remaining"])
         state = {
             "standing": self._recorder.running()._asdict(),
             "monitor": {name: getattr(self._monitor, name) for name in _MONITORED},
             "normaliser": None if self.normaliser is None else _normaliser_state(self.normaliser),
             "generators": _generators(self.model),
+            "scheduled": self.scheduled,
             "progress": dict(progress),
         }
         buffer = getattr(self.model, "replay_buffer", None)
@@ -140,6 +154,8 @@ class Learner:
         try:
             self.model = type(self.model).load(io.BytesIO(checkpoint.model), device=device)
             self.model.set_env(self.environments, force_reset=False)
+            self.scheduled = int(state["scheduled"])
+            self._pace()
             self._recorder.restore(RunningEpisodes(**state["standing"]))
             for name, value in state["monitor"].items():
                 setattr(self._monitor, name, value)

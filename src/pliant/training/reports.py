@@ -9,7 +9,7 @@ import numpy as np
 from pliant.envs.recorded_episode import Image
 from pliant.errors import MissingExtraError
 from pliant.report import COLOURS, Ran, Report, figure
-from pliant.training.statistics import Episode, hardest, reward_text, short_text, success_text
+from pliant.training.statistics import Episode, hardest, joint_errors, reward_text, short_text, success_text
 
 Conditions = Mapping[str, Sequence[Episode]]
 """Episodes by the condition they were run under."""
@@ -91,6 +91,12 @@ def _numbers(found: Mapping[str, Any]) -> list[tuple[str, object]]:
         ("highest", found["reward_highest"]),
         ("length of an episode, mean (periods)", found["length_mean"]),
         ("failures of the robot", found["failures"]),
+        *(
+            (f"{kind} {what} of {joint} (rad, m)", value)
+            for what, rows in [joint_errors(found)]
+            for joint, *values in rows
+            for kind, value in zip(("largest", "root-mean-square"), values, strict=True)
+        ),
     ]
 
 
@@ -159,7 +165,7 @@ def write_evaluation_report(
     rows = [(quantity, *(column.get(quantity, "") for column in columns)) for quantity in fullest]
     report.table(("quantity", *conditions), rows)
     report.heading("The hardest episodes")
-    hard = [(name, *episode) for name, episodes in conditions.items() for episode in hardest(episodes)]
+    hard = [(name, *episode[:5]) for name, episodes in conditions.items() for episode in hardest(episodes)]
     report.table(("robot", "seed", "reward", "length (periods)", "success", "failure"), hard)
     report.text("To see one on the robot as it is: pliant play POLICY episodes=1 seed=SEED")
     return report.save(folder / "report.html")

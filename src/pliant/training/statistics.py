@@ -22,6 +22,8 @@ class Episode(NamedTuple):
     """Whether the task was done at its end; None where the environment does not tell."""
     failure: str
     """Why the robot failed; empty if it did not."""
+    errors: Mapping[str, Mapping[str, float]] = {}
+    """Of joints that the task has goals for, by joint; see `JointErrors.of_episode`."""
 
 
 def summary(episodes: Sequence[Episode]) -> dict[str, Any]:
@@ -29,7 +31,9 @@ def summary(episodes: Sequence[Episode]) -> dict[str, Any]:
 
     Mean and standard deviation of the reward, its extremes, the mean length, and the success rate; of mean and
     rate the 95 % confidence interval. What is not known is None: the interval of a single reward, the rate where
-    the environment does not tell of success.
+    the environment does not tell of success. Of joints that have goals, the largest error of all episodes, and the
+    root mean square: `max_error_per_joint` and `rms_error_per_joint` of goals that move, in all periods,
+    `max_final_error_per_joint` and `rms_final_error_per_joint` of those that stay, at the ends.
     """
     rewards = np.array([episode.reward for episode in episodes])
     told = [episode.success for episode in episodes if episode.success is not None]
@@ -51,7 +55,36 @@ def summary(episodes: Sequence[Episode]) -> dict[str, Any]:
         "success_rate_low": low,
         "success_rate_high": high,
         "failures": sum(bool(episode.failure) for episode in episodes),
+        **_joint_errors(episodes),
     }
+
+
+def _joint_errors(episodes: Sequence[Episode]) -> dict[str, dict[str, float]]:
+    """Largest and root-mean-square errors of joints over all episodes."""
+    if not episodes[0].errors:
+        return {}
+
+    def each(kind: str) -> tuple[list[str], NDArray[np.float64]]:
+        return list(episodes[0].errors[kind]), np.array([list(e.errors[kind].values()) for e in episodes])
+
+    final = "final_error" in episodes[0].errors
+    joints, largest = each("final_error" if final else "max_error")
+    squares = np.mean((largest if final else each("rms_error")[1]) ** 2, axis=0)
+    name = "final_error" if final else "error"
+    return {
+        f"max_{name}_per_joint": dict(zip(joints, largest.max(axis=0).tolist(), strict=True)),
+        f"rms_{name}_per_joint": dict(zip(joints, np.sqrt(squares).tolist(), strict=True)),
+    }
+
+
+def joint_errors(found: Mapping[str, Any]) -> tuple[str, list[tuple[str, float, float]]]:
+    """Return of a `summary` what its joints' errors are, and each joint with largest and RMS, the worst first."""
+    for name, what in (("error", "error"), ("final_error", "error at the end")):
+        if f"max_{name}_per_joint" in found:
+            largest, rms = (found[f"{kind}_{name}_per_joint"] for kind in ("max", "rms"))
+            rows = [(joint, largest[joint], rms[joint]) for joint in largest]
+            return what, sorted(rows, key=lambda row: -row[1])
+    return "", []
 
 
 def mean_interval(values: NDArray[np.float64]) -> tuple[float, float]:

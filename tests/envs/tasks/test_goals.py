@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pliant.controllers.paths import Line
+from pliant.envs.description import describe
 from pliant.envs.tasks import Kinematics, PlanarKinematics, Press, Reach, ReachPose, Throw, Track, TrackPath, Walk
 from pliant.envs.tasks.goals import Drawn, Pose, SitePath
 from pliant.envs.tasks.starts import AtHome, OnTrajectory
@@ -36,6 +37,66 @@ def goals(task, info, n=200, **options):
         made.begin(episodes, 0, np.random.default_rng(seed))
         found.append(episodes.goal[0].copy())
     return np.array(found), made
+
+
+HAND_AT_BASE = """
+<mujoco>
+  <compiler angle="radian"/>
+  <default><geom contype="0" conaffinity="0" mass="1"/></default>
+  <worldbody>
+    {beside}
+    <body name="base">
+      {within}
+      <geom size=".1"/>
+      <body name="upper"><joint name="a" axis="0 0 1" range="-3 3"/><geom size=".1"/>
+        <body name="lower" pos="1 0 0"><joint name="b" axis="0 0 1" range="-3 3"/><geom size=".1"/>
+          <body name="hand" pos="1 0 0"><joint name="c" axis="0 0 1" range="-3 3"/><geom size=".1"/>
+            <geom name="palm" size=".2" pos=".8 0 0" contype="1" conaffinity="1"/>
+          </body>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <actuator><position joint="a" kp="9"/><position joint="b" kp="9"/><position joint="c" kp="9"/></actuator>
+</mujoco>
+"""
+"""Three links in a plane; the palm may touch a ball of 0.6 m at the origin, of the base or beside the robot."""
+BALL = '<geom name="ball" size=".6" contype="1" conaffinity="1"/>'
+
+
+@pytest.fixture(params=["within", "beside"])
+def folding(request, tmp_path):
+    (tmp_path / "arm.xml").write_text(HAND_AT_BASE.format(**{"within": "", "beside": "", request.param: BALL}))
+    joints = dict.fromkeys("abc", "native")
+    return describe({"model": str(tmp_path / "arm.xml"), "period": 0.02, "joints": joints}).simulated()
+
+
+def to_the_ball(postures):
+    """Distance of the palm from the origin, by the chain's own geometry, m."""
+    a, b, c = np.cumsum(postures, axis=-1).T
+    return np.hypot(np.cos(a) + np.cos(b) + 0.8 * np.cos(c), np.sin(a) + np.sin(b) + 0.8 * np.sin(c))
+
+
+def test_postures_in_which_the_robot_touches_itself_are_no_goals(folding):
+    everything = np.random.default_rng(0).uniform(-3.0, 3.0, (300, 3))
+    assert 0.1 < np.mean(to_the_ball(everything) < 0.8) < 0.5
+    touching = [bool(folding.kinematics.touching(posture)) for posture in everything]
+    np.testing.assert_array_equal(touching, to_the_ball(everything) < 0.8)
+    task = Reach(low=-3.0, high=3.0)
+    drawn, _ = goals(task, folding.info, kinematics=folding.kinematics)
+    assert to_the_ball(drawn).min() > 0.8
+    assert np.ptp(drawn, axis=0).min() > 5.0
+    np.testing.assert_array_equal(drawn, goals(task, folding.info, kinematics=folding.kinematics)[0])
+    generators = [np.random.default_rng(seed) for seed in range(200)]
+    first = np.array([(r.uniform(size=3), r.uniform(-3.0, 3.0, 3))[1] for r in generators])
+    free = to_the_ball(first) > 0.8
+    np.testing.assert_array_equal(drawn[free], first[free], "what touches nothing is what was drawn first")
+
+
+def test_a_task_whose_postures_all_touch_says_what(folding):
+    task = Reach(low=[-0.1, 2.4, 2.4], high=[0.1, 2.5, 2.5])
+    with pytest.raises(ConfigurationError, match=r"1000 postures .* in the last one ball and palm:"):
+        goals(task, folding.info, 1, kinematics=folding.kinematics)
 
 
 def test_goals_fill_their_box(info):
