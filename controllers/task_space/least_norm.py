@@ -4,11 +4,12 @@
 
 K says what is bounded, see `bounded_values`. From y = 0, or from the bounds at which the last instant was, the
 bound that is passed most is added, and those whose multipliers turn round on the way are dropped, until none is
-passed. Rows are brought to a triangle by reflections, so that those that nearly depend on each other are told
-apart: products of rows would square how near they are.
+passed. Reflections bring the rows to a triangle: ways that cost 1e5 times less than others are told from those,
+where products of rows, or columns in another order, would lose them.
 
-Source: Goldfarb and Idnani 1983, "A numerically stable dual method for solving strictly convex quadratic programs";
-Golub and Van Loan, "Matrix Computations", section 5.2 (reflections).
+Source: Goldfarb and Idnani 1983, "A numerically stable dual method for solving strictly convex quadratic
+programs"; Cox and Higham 1998, "Stability of Householder QR factorization for weighted least squares problems":
+what is long comes first.
 """
 
 import math
@@ -27,7 +28,14 @@ FEASIBLE = 1e-9
 _INACCURATE = 1e-6
 """Likewise, relative to 1 + |bound|, where rounding forbids to keep it better."""
 _COUNTING = 1e-7
-"""How far a bound changes the slope of what is minimised for it to count, relative to 1 + the most that one does."""
+"""By how much a bound changes the slope of what is minimised to count, relative to 1 + the most that one does."""
+
+_Among = tuple[Array, Array, Array, NDArray[np.int64], Array, Array, Array]
+"""Of bounds that are active, and of the one behind them that is about to be: rows in y, of length 1, turned round;
+rows in z; lengths of the rows in y; places among all bounds; 1 of lower ones, −1 of upper ones; how far each is
+from y = 0; multipliers."""
+_Mirrors = tuple[Array, Array, Array, Array]
+"""Reflections that bring the active rows to a lower triangle: vectors, factors, that triangle, a row at work."""
 
 
 def least_norm(
@@ -42,8 +50,10 @@ def least_norm(
 ) -> tuple[bool, Array, Array]:
     """Return whether there is a solution, the step R⁻¹·y, (free,), and the rows of K·B whose bounds count.
 
+    Those are the ones without which less than the least would be had, by more than the smallness of y asks for.
+
     Args:
-        drive, cone: the rows of K, see `bounded_values`.
+        drive, cone: of K.
         basis: B, (nv + constraints, free).
         root: R, (free, free), upper.
         found: x, (nv + constraints,).
@@ -59,13 +69,17 @@ def least_norm(
     work, ignored, count = mirrors[3], np.zeros(len(low), dtype=np.bool_), 0
     for p in range(len(low)):
         side, active[p] = -float(active[p]), 0
-        if side == 0.0 or count == size or not _take(drive, cone, basis, root, start, low, high, p, side, count, among):
+        if (
+            side == 0.0
+            or count == size
+            or not _take(drive, cone, basis, root, start, low, high, p, side, count, among)
+        ):
             continue
         _reflect(rows[count], count, mirrors)
         if _rest(work, count) > RANK:
             _add(count, mirrors)
             count += 1
-    while count:  # those that would have to pull
+    while count:  # without those that would have to pull
         _weigh(count, mirrors, gaps, along, shares)
         j = _wrong(sides, shares, count)
         if j < 0:
@@ -134,7 +148,7 @@ def product(a: Array, b: Array, begin: int) -> float:
 
 def _take(
     drive: Array, cone: Array, basis: Array, root: Array, start: Array, low: Array, high: Array,
-    p: int, side: float, count: int, among: tuple[Array, Array, Array, NDArray[np.int64], Array, Array, Array],
+    p: int, side: float, count: int, among: _Among,
 ) -> bool:  # fmt: skip
     """Write a bound behind those that are active; return whether it bounds anything that moves."""
     rows, plain, lengths, which, sides, gaps, shares = among
@@ -143,14 +157,13 @@ def _take(
         return False
     if not _bound_row(drive, cone, basis, p, plain[count]):
         return False
-    across = rows[count, ::-1]
-    across[:] = plain[count]
+    across = plain[count].copy()
     for i in range(len(across)):
         across[i] /= root[i, i]
         for j in range(i + 1, len(across)):
             across[j] -= across[i] * root[i, j]
     length = math.sqrt(product(across, across, 0))
-    across /= length
+    rows[count] = across[::-1] / length  # long parts first
     lengths[count], which[count], sides[count], shares[count] = length, p, side, 0.0
     gaps[count] = (bound - start[p]) / length
     return True
@@ -176,10 +189,10 @@ def _enter(
     count: int,
     passed: float,
     turn: Array,
-    among: tuple[Array, Array, Array, NDArray[np.int64], Array, Array, Array],
-    mirrors: tuple[Array, Array, Array, Array],
+    among: _Among,
+    mirrors: _Mirrors,
 ) -> tuple[bool, int]:
-    """Let the bound behind the active ones become one of them, passed by so much; return if it can, and their number.
+    """Let the bound behind the active ones, which is passed, become one; return if it can, and their number.
 
     Those that would have to pull are dropped on the way.
     """
@@ -226,7 +239,7 @@ def _most_passed(
     return found, most, side
 
 
-def _reflect(row: Array, count: int, mirrors: tuple[Array, Array, Array, Array]) -> None:
+def _reflect(row: Array, count: int, mirrors: _Mirrors) -> None:
     """Write a row as the reflections so far see it into the last array."""
     vectors, factors, _, work = mirrors
     work[:] = row
@@ -241,7 +254,7 @@ def _rest(work: Array, count: int) -> float:
     return math.sqrt(product(work, work, count))
 
 
-def _add(count: int, mirrors: tuple[Array, Array, Array, Array]) -> None:
+def _add(count: int, mirrors: _Mirrors) -> None:
     """Add the row that `_reflect` has written to the triangle."""
     vectors, factors, triangle, work = mirrors
     size = _rest(work, count)
@@ -256,8 +269,8 @@ def _add(count: int, mirrors: tuple[Array, Array, Array, Array]) -> None:
 def _drop(
     j: int,
     count: int,
-    among: tuple[Array, Array, Array, NDArray[np.int64], Array, Array, Array],
-    mirrors: tuple[Array, Array, Array, Array],
+    among: _Among,
+    mirrors: _Mirrors,
 ) -> int:
     """Take a bound away, the one behind the active ones moving up with them; return how many are left."""
     rows, plain, lengths, which, sides, gaps, shares = among
@@ -271,16 +284,11 @@ def _drop(
     return count - 1
 
 
-def _weigh(
-    count: int, mirrors: tuple[Array, Array, Array, Array], gaps: Array, along: Array, shares: Array
-) -> None:
+def _weigh(count: int, mirrors: _Mirrors, gaps: Array, along: Array, shares: Array) -> None:
     """Write the multipliers with which all active bounds are just kept."""
     triangle, work = mirrors[2], mirrors[3]
     for i in range(count):
-        rest = gaps[i]
-        for j in range(i):
-            rest -= triangle[i, j] * along[j]
-        along[i] = rest / triangle[i, i]
+        along[i] = (gaps[i] - product(triangle[i, :i], along, 0)) / triangle[i, i]
     work[:count] = along[:count]
     for i in range(count - 1, -1, -1):
         shares[i] = work[i] / triangle[i, i]
@@ -297,9 +305,7 @@ def _wrong(sides: Array, shares: Array, count: int) -> int:
     return found
 
 
-def _step(
-    count: int, mirrors: tuple[Array, Array, Array, Array], gaps: Array, along: Array, shares: Array, root: Array
-) -> Array:
+def _step(count: int, mirrors: _Mirrors, gaps: Array, along: Array, shares: Array, root: Array) -> Array:
     """Return R⁻¹·y where all active bounds are just kept."""
     _weigh(count, mirrors, gaps, along, shares)
     vectors, factors = mirrors[:2]
@@ -311,9 +317,7 @@ def _step(
             step[j] -= share * vectors[i, j]
     step = step[::-1].copy()
     for i in range(len(step) - 1, -1, -1):
-        for j in range(i + 1, len(step)):
-            step[i] -= root[i, j] * step[j]
-        step[i] /= root[i, i]
+        step[i] = (step[i] - product(root[i], step, i + 1)) / root[i, i]
     return step
 
 

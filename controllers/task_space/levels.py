@@ -77,7 +77,10 @@ def solve_levels(
             if share > 0.0:
                 stands = max(stands, share)
                 count = end - begin
-                both, maps = np.empty((count + len(added), rows.shape[1])), np.zeros((count + len(added), forces.shape[1]))
+                both, maps = (
+                    np.empty((count + len(added), rows.shape[1])),
+                    np.zeros((count + len(added), forces.shape[1])),
+                )
                 both[:count], both[count:], maps[:count] = rows, added, forces
                 calmed = level(
                     both, maps, np.concatenate((aims, goals)), np.concatenate((loads, np.ones(len(added)))),

@@ -21,8 +21,11 @@ from pliant.controllers.checks import Array
 from pliant.controllers.task_space.least_norm import RANK, product
 
 CONSTRAINT_RANK = 1e-6
-"""A direction of equalities whose row is shorter than this beside the longest one is none: a straight knee bears its
-load whichever way it is about to bend."""
+"""`RANK` of equalities: a straight knee bears its load whichever way it is about to bend."""
+_CANCELLED = 1e-4
+"""Part that is left of a square from which on it is taken anew."""
+_SHORT = 12
+"""Rows of as many numbers are multiplied one by one: sooner than by a library."""
 UNEVEN = 1e-8
 """Damping beside the longest row of a level, at least: rounding must not pass for a way."""
 
@@ -181,14 +184,18 @@ def _solutions(rows: Array, right: Array, tolerance: float) -> tuple[Array, Arra
     """Return x₀, B and the largest misfit of all solutions of rows·x = right; both are overwritten."""
     count, width = rows.shape
     most = min(count, width)
-    vectors, across, reached = np.zeros((most, width)), np.zeros((most, most)), np.zeros(width)
+    vectors, factors, reached = np.zeros((most, width)), np.empty(most), np.zeros(width)
+    squares, known = np.empty(count), np.empty(count)
+    for i in range(count):
+        squares[i] = known[i] = product(rows[i], rows[i], 0)
     rank, longest = 0, 0.0
     for k in range(most):
         best, square = k, 0.0
         for i in range(k, count):
-            rest = product(rows[i], rows[i], k)
-            if rest > square:
-                best, square = i, rest
+            if squares[i] < _CANCELLED * known[i]:
+                squares[i] = known[i] = product(rows[i], rows[i], k)
+            if squares[i] > square:
+                best, square = i, squares[i]
         size = math.sqrt(square)
         longest = max(longest, size)
         if not size > tolerance * longest:
@@ -198,24 +205,21 @@ def _solutions(rows: Array, right: Array, tolerance: float) -> tuple[Array, Arra
             for j in range(width):
                 rows[k, j], rows[best, j] = rows[best, j], rows[k, j]
             right[k], right[best] = right[best], right[k]
-        pivot = -size if rows[k, k] > 0.0 else size
+            squares[best], known[best] = squares[k], known[k]
         vector = vectors[k]
         vector[k:] = rows[k, k:]
+        size = math.sqrt(product(vector, vector, k))
+        pivot = -size if rows[k, k] > 0.0 else size
         vector[k] -= pivot
-        factor = 1.0 / (size * (size + abs(rows[k, k])))
-        rows[k, k:] = 0.0
+        factors[k] = 1.0 / (size * (size + abs(rows[k, k])))
         rows[k, k] = pivot
-        for i in range(k + 1, count):
-            row = rows[i]
-            along = product(vector, row, k)
-            along *= factor
-            for j in range(k, width):
-                row[j] -= along * vector[j]
-        for i in range(k):
-            along = product(vectors[i], vector, k)
-            for j in range(i + 1):
-                across[j, k] -= factor * across[j, i] * along
-        across[k, k] = factor
+        if k + 1 < count:
+            along = np.dot(rows[k + 1 :], vector)
+            for i in range(k + 1, count):
+                share, row = factors[k] * along[i - k - 1], rows[i]
+                for j in range(k, width):
+                    row[j] -= share * vector[j]
+                squares[i] -= row[k] * row[k]
         rest = right[k]
         for j in range(k):
             rest -= rows[k, j] * reached[j]
@@ -229,8 +233,15 @@ def _solutions(rows: Array, right: Array, tolerance: float) -> tuple[Array, Arra
     if rank == 0:
         return reached, np.eye(width), misfit
     used = np.ascontiguousarray(vectors[:rank])
-    inner = np.dot(np.ascontiguousarray(across[:rank, :rank]), used)
     outer = np.ascontiguousarray(used.T)
+    products, across = np.dot(used, outer), np.zeros((rank, rank))
+    for k in range(rank):  # of the reflections' product, 1 − Vᵀ·T·V
+        for i in range(k):
+            share = factors[k] * products[i, k]
+            for j in range(i + 1):
+                across[j, k] -= share * across[j, i]
+        across[k, k] = factors[k]
+    inner = np.dot(across, used)
     basis = np.zeros((width, width - rank))
     if rank < width:
         basis -= np.dot(outer, np.ascontiguousarray(inner[:, rank:]))
@@ -244,34 +255,35 @@ def _damped(tasks: Array, missing: Array, damping: float, offset: Array) -> tupl
     count, free = tasks.shape
     work = np.empty((free + 1, count))
     work[:free], work[free] = tasks.T, missing
-    root = np.zeros((free, free))
-    right = -damping * offset
+    root, right = np.zeros((free, free)), -damping * offset
     for k in range(free):
         column = work[k]
-        size = product(column, column, 0)
-        norm = math.sqrt(size + damping**2)
+        norm = math.sqrt(product(column, column, 0) + damping**2)
         top = damping + norm
-        factor = 1.0 / (norm * top)
+        along = _products(work[k + 1 :], column)
+        along[free - k - 1] += top * right[k]
+        along /= norm * top
         root[k, k] = -norm
+        root[k, k + 1 :] = -top * along[: free - k - 1]
+        right[k] -= top * along[free - k - 1]
         for j in range(k + 1, free + 1):
-            other = work[j]
-            along = product(column, other, 0)
-            if j == free:
-                along += top * right[k]
-            along *= factor
-            if j < free:
-                root[k, j] = -top * along
-            else:
-                right[k] -= top * along
+            other, share = work[j], along[j - k - 1]
             for i in range(count):
-                other[i] -= along * column[i]
+                other[i] -= share * column[i]
     step = np.empty(free)
     for i in range(free - 1, -1, -1):
-        rest = right[i]
-        for j in range(i + 1, free):
-            rest -= root[i, j] * step[j]
-        step[i] = rest / root[i, i]
+        step[i] = (right[i] - product(root[i], step, i + 1)) / root[i, i]
     return step, root
+
+
+def _products(rows: Array, vector: Array) -> Array:
+    found = np.empty(len(rows))
+    if len(vector) > _SHORT:
+        found[:] = np.dot(rows, vector)
+    else:
+        for i in range(len(rows)):
+            found[i] = product(rows[i], vector, 0)
+    return found
 
 
 def _cholesky(matrix: Array) -> Array:
