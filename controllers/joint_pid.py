@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array, all_finite, finite_array, number_array, positive
 from pliant.controllers.controller import Controller
+from pliant.controllers.desired_motion import desired_motion
 from pliant.controllers.trajectories import Trajectory
 from pliant.errors import ConfigurationError, MismatchError, OutOfBoundsError, ShapeError
 from pliant.hardware.robot import RobotInfo, State
@@ -61,7 +62,10 @@ class JointPID(Controller):
         self._integral = np.zeros(self.trajectory.joints)
 
     def check(self, info: RobotInfo) -> None:
-        """Raise `MismatchError` unless the robot's commands are a torque for each joint of the trajectory."""
+        """Raise `MismatchError` unless the robot's commands are a torque for each joint of the trajectory.
+
+        And `OutOfBoundsError` if the trajectory turns further than any joint does; see `desired_motion`.
+        """
         joints, columns = self.trajectory.joints, info.command
         if not joints == len(info.joints) == len(columns):
             raise MismatchError(
@@ -72,6 +76,7 @@ class JointPID(Controller):
             raise MismatchError(
                 f"the controller commands torques in N·m; the robot {info.name!r} takes {', '.join(wrong)}."
             )
+        desired_motion(self.trajectory, info)
 
     def reset(self, state: State) -> None:
         """Begin again: forget the integral and the time. Raises as `update` does for a state that is no use."""

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from pliant.controllers.checks import Array, finite_array
 from pliant.controllers.controller import Controller, check_names
-from pliant.controllers.desired_motion import for_joints
+from pliant.controllers.desired_motion import desired_motion, for_joints
 from pliant.controllers.feedforward import Rows
 from pliant.controllers.trajectories import Trajectory
 from pliant.controllers.trial import joint_columns
@@ -29,6 +29,7 @@ class Setpoints(Controller):
 
     Raises:
         ShapeError, MismatchError: a trajectory of other joints.
+        OutOfBoundsError: it leaves the range of a joint; see `desired_motion`.
         UnknownNameError, ConfigurationError: columns that the robot does not have, or not one per joint.
     """
 
@@ -40,6 +41,7 @@ class Setpoints(Controller):
         through: Callable[[Array], ArrayLike] | None = None,
     ) -> None:
         self.trajectory = for_joints(trajectory, info.joints)
+        desired_motion(self.trajectory, info)
         self._columns = list(joint_columns(info, columns))
         self._rest, self._through = info.rest, through
         self._joints, self._names = info.joints, info.command_names

@@ -30,10 +30,11 @@ class Perturbation:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_count("robots", self.robots, 0, 100_000)
-        check_changes("robots", mass=self.mass, friction=self.friction, spring=self.spring, motor=self.motor)
-        check_bounds("command_delay", self.command_delay, 0.0, 100.0, "s")
-        check_count("seed", self.seed, 0, 2**32 - 1)
+        changes = {"mass": self.mass, "friction": self.friction, "spring": self.spring, "motor": self.motor}
+        check_changes("robustness", **changes)
+        check_bounds("robustness: command_delay", self.command_delay, 0.0, 100.0, "s")
+        check_count("robustness: robots", self.robots, 0, 100_000)
+        check_count("robustness: seed", self.seed, 0, 2**32 - 1)
 
 
 def replay(

@@ -283,6 +283,17 @@ def test_setpoints_move_the_chosen_columns_and_leave_the_others_at_rest():
     np.testing.assert_allclose(presets.update(nothing, 0.5), [0.0, 0.25, 0.0, 0.25])
 
 
+def test_a_trajectory_in_degrees_is_refused_before_anything_moves():
+    degrees = MinimumJerk([0.0, 0.0], [40.0, 0.0], 1.0)
+    with pytest.raises(OutOfBoundsError, match=r"joint 'a' .* is asked for .* 40° would be 0\.6981 rad"):
+        Setpoints(degrees, INFO)
+    torques = RobotInfo(
+        "pair", ("a", "b"), (), tuple(Channel(f"{n}/torque", "N·m", -9.0, 9.0) for n in "ab"), PERIOD
+    )
+    with pytest.raises(OutOfBoundsError, match="40° would be"):
+        JointPID(degrees, kp=1.0, kd=0.1).check(torques)
+
+
 def test_rows_are_given_one_a_period_and_the_last_one_goes_on():
     rows = [[0.1, 0.2], [0.3, 0.4]]
     controller = Rows(rows)

@@ -33,7 +33,8 @@ class MachineTrials:
     """Runs trials on a machine: learned columns as given, all others as in the feed-forward.
 
     Every trial walks to the first command, stands there for a while, then plays one row a period. It comes from
-    rest, as the first one did: a joint with dry friction stops on the side from which it came.
+    rest, as the first one did, if the machine may go there: a joint with dry friction stops on the side from which
+    it came.
 
     Args:
         robot: the machine behind its safety layer, connected.
@@ -80,7 +81,7 @@ class MachineTrials:
         """Run a trial and return the measured positions at the times of the rows, (n, joints), rad."""
         rows = self.robot_command(command)
         self._recorder.event("info", f"run {len(self.runs) + 1}: walking to the start", self._robot.read().time)
-        if self.runs and self._robot.walks:
+        if self.runs and self._robot.walks and self._robot.config.return_to_rest:
             stand(self._robot, None, self._settle, self._recorder)
         stand(self._robot, rows[0], self._settle, self._recorder)
         played = Run(

@@ -26,7 +26,7 @@ def far(servo_bus):
 
 
 def configure(far, *joints, **others):
-    others = {"slack": 0.02, "release_pause": 0.0, "retries": 1} | others
+    others = {"slack": 0.1, "release_pause": 0.0, "retries": 1} | others
     return DynamixelConfig(joints or two_joints(), far.port, **others)
 
 

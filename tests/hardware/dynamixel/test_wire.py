@@ -182,8 +182,12 @@ def test_the_bare_sdk_calls_it_a_success(far, strike):
     port, handler = bare_sdk(far)
     group = sdk.GroupSyncRead(port, handler, 132, 4)
     group.addParam(1)
-    strike(far[1], lambda packet: [short])
-    assert group.txRxPacket() == sdk.COMM_SUCCESS
+    for _ in range(100):  # it gives up on what comes late, as on a busy machine
+        strike(far[1], lambda packet: [short])
+        if group.txRxPacket() == sdk.COMM_SUCCESS:
+            break
+    else:
+        pytest.fail("never a success")
     with pytest.raises(IndexError):
         group.getData(1, 132, 4)
     port.closePort()
