@@ -56,7 +56,7 @@ def show(name: str, found: dict[str, Any], console: Console) -> None:
     if joints:
         width = max(len(joint) for joint, *_ in joints)
         console.print(f"{'':12} {what} of joints, rad (slides m): largest, root mean square", highlight=False)
-        for joint, largest, rms in joints[:_JOINTS]:
+        for joint, largest, rms in sorted(joints, key=lambda one: -one[1])[:_JOINTS]:
             console.print(f"{'':14} {joint:{width}} {largest:8.4f} {rms:8.4f}", highlight=False)
     if len(joints) > _JOINTS:
         console.print(f"{'':14} {len(joints) - _JOINTS} joints with less: metrics.json", highlight=False)

@@ -80,7 +80,7 @@ def test_the_page_on_tasks_of_ones_own_runs_as_it_stands(tmp_path):
         "torque = episode.values('shoulder/torque')[1, 0]\n"
         "assert abs(arrow.size[2] - 0.2 * abs(torque)) < 1e-9, (arrow, torque)"
     )
-    expected = "['is_success', 'reward_slowness', 'reward_smoothness'] speed/largest\n"
+    expected = "['reward_slowness', 'reward_smoothness'] speed/largest\n"
     assert run_python(build, tmp_path, PLIANT_TARGETS="mytask,mymarkers") == expected
     with pytest.raises(AssertionError, match=r"'mytask\.largest_speed' is of no trusted package"):
         run_python(build, tmp_path)

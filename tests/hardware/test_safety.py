@@ -141,7 +141,8 @@ def test_reads_that_go_on_failing_hold_and_then_release_in_this_order(arm):
     robot.send([0.0, 0.0])
     arm.failing_reads = 100
     held_from = arm.clock.now()
-    with pytest.raises(RobotError, match=r"4 reads in a row failed, the last with: no answer.*rearm\(\)"):
+    said = r"4 reads in a row failed, the last with: no answer.* run the command again \(in Python: rearm\(\)\)"
+    with pytest.raises(RobotError, match=said):
         _send_times(robot, 10)
     assert arm.calls[-2:] == ["stop", "close"]
     assert arm.clock.now() - held_from >= 0.1
@@ -166,7 +167,11 @@ def test_a_machine_that_refuses_a_command_is_stopped(arm):
 @pytest.mark.parametrize(
     ("limits", "change", "message"),
     [
-        (JointLimits(speed=1.0), ("velocity", -1.5), "joint b beyond its limits"),
+        (
+            JointLimits(speed=1.0),
+            ("velocity", -1.5),
+            r"joint b beyond its limits: velocity -1\.500 rad/s, limit -1 rad/s; at 0\.\d+ s",
+        ),
         (JointLimits(torque=2.0), ("torque", 2.5), r"2\.500 N·m"),
         (JointLimits(high=0.5), ("position", 0.6), r"0\.600 rad"),
         (JointLimits(low=-0.5), ("position", -0.6), r"-0\.600 rad"),

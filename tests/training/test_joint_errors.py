@@ -54,7 +54,7 @@ def test_a_summary_takes_the_largest_and_the_root_mean_square_of_all_episodes():
     found = summary(moving)
     assert found["max_error_per_joint"] == {"a": 0.2, "b": 0.3}
     assert found["rms_error_per_joint"] == pytest.approx({"a": 0.03, "b": 0.04 * 2.5**0.5})
-    assert joint_errors(found) == ("error", [("b", 0.3, pytest.approx(0.0632, abs=1e-4)), ("a", 0.2, 0.03)])
+    assert joint_errors(found) == ("error", [("a", 0.2, 0.03), ("b", 0.3, pytest.approx(0.0632, abs=1e-4))])
     staying = summary([Episode(k, 0.0, 5, None, "", {"final_error": {"a": 0.1 * k}}) for k in (3, 4)])
     assert staying["max_final_error_per_joint"] == {"a": 0.4}
     assert staying["rms_final_error_per_joint"] == pytest.approx({"a": 0.125**0.5})

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.errors import RobotError
-from pliant.hardware.robot import Array, Robot, RobotInfo
+from pliant.hardware.robot import Array, Robot, RobotInfo, check_command
 from pliant.hardware.safety import SafeRobot
 from pliant.hardware.safety_config import JointLimits, SafetyConfig, joint_speed
 
@@ -47,7 +47,7 @@ class Rehearsing(SafeRobot):
 
     def send(self, command: ArrayLike) -> Array:
         """As `SafeRobot.send`."""
-        asked = np.asarray(command, dtype=np.float64)
+        asked = check_command(command, self.info)
         outside = (asked < self._lowest) | (asked > self._highest)
         self._astray = self._astray + 1 if np.any(outside) else 0
         if self._astray >= self.config.excess:

@@ -32,8 +32,8 @@ def summary(episodes: Sequence[Episode]) -> dict[str, Any]:
     Mean and standard deviation of the reward, its extremes, the mean length, and the success rate; of mean and
     rate the 95 % confidence interval. What is not known is None: the interval of a single reward, the rate where
     the environment does not tell of success. Of joints that have goals, the largest error of all episodes, and the
-    root mean square: `max_error_per_joint` and `rms_error_per_joint` of goals that move, in all periods,
-    `max_final_error_per_joint` and `rms_final_error_per_joint` of those that stay, at the ends.
+    root of the episodes' mean squares: `max_error_per_joint` and `rms_error_per_joint` of goals that move, in all
+    periods, `max_final_error_per_joint` and `rms_final_error_per_joint` of those that stay, at the ends.
     """
     rewards = np.array([episode.reward for episode in episodes])
     told = [episode.success for episode in episodes if episode.success is not None]
@@ -78,12 +78,11 @@ def _joint_errors(episodes: Sequence[Episode]) -> dict[str, dict[str, float]]:
 
 
 def joint_errors(found: Mapping[str, Any]) -> tuple[str, list[tuple[str, float, float]]]:
-    """Return of a `summary` what its joints' errors are, and each joint with largest and RMS, the worst first."""
+    """Return of a `summary` what its joints' errors are, and each joint with largest and RMS."""
     for name, what in (("error", "error"), ("final_error", "error at the end")):
         if f"max_{name}_per_joint" in found:
             largest, rms = (found[f"{kind}_{name}_per_joint"] for kind in ("max", "rms"))
-            rows = [(joint, largest[joint], rms[joint]) for joint in largest]
-            return what, sorted(rows, key=lambda row: -row[1])
+            return what, [(joint, largest[joint], rms[joint]) for joint in largest]
     return "", []
 
 

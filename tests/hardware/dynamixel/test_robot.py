@@ -344,7 +344,9 @@ def test_an_overload_that_comes_back_is_not_recovered_from(far, robot):
 
 def test_connecting_to_a_servo_with_an_error_says_so(far, robot):
     far[1]["hardware_error_status"] = 0x04
-    with pytest.raises(RobotError, match="servo 1 of joint 'base': overheating"):
+    restart = r"restart the servos, which go limp \(pliant bus reboot port=\S+ baud=1000000 servo=1\)"
+    said = rf"servo 1 of joint 'base': overheating\. End the cause, {restart}, then run the command again"
+    with pytest.raises(RobotError, match=rf"{said} \(in Python: recover\(\)\)"):
         robot.connect()
     robot.recover()
     assert robot.read().position == pytest.approx([0, 0])
