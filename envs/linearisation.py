@@ -66,8 +66,8 @@ def impulse_responses(
     """
     if description.model.base is not None:
         raise ConfigurationError(
-            f"the base of robot {description.model.name!r} floats: what its joints answer depends on what it stands "
-            "on, so it has no model to learn by. Choose ilc=pd_type or ilc=p_type."
+            f"the base of robot {description.model.name!r} floats: what its joints answer depends on what it "
+            "stands on, so it has no model to learn by. Choose ilc=pd_type or ilc=p_type."
         )
     quiet = {
         "position_noise": 0.0,

@@ -40,7 +40,7 @@ def gait_settings(gait: str | Mapping[str, Any], what: str) -> dict[str, Any]:
         what: asks for it, for messages.
 
     Raises:
-        ConfigurationError, UnknownNameError: no gait is named, or one that is not there; a setting it does not have.
+        ConfigurationError, UnknownNameError: no gait is named, or one that is not there; a setting it has not.
     """
     given = {"name": gait} if isinstance(gait, str) else gait
     if not isinstance(given, Mapping) or "name" not in given:

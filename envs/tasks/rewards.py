@@ -167,8 +167,8 @@ def ahead(velocity: Array, most: float = 10.0) -> float:
 def leaving(signals: Array, step: float, period: float, memory: Array) -> float:
     """d(Σ|s|)/dt of the signals that are named, in their unit per s; negative when they return to 0.
 
-    Over an episode it adds up to how far they have gone from 0, and counts when they go: a policy that does not see
-    them learns from what it does at that moment (potential-based shaping, Ng, Harada and Russell 1999).
+    Over an episode it adds up to how far they have gone from 0, and counts when they go: a policy that does not
+    see them learns from what it does at that moment (potential-based shaping, Ng, Harada and Russell 1999).
     """
     before, memory[0] = memory[0], 0.0
     for number in signals:

@@ -116,7 +116,9 @@ def test_what_may_not_be_is_refused_by_name(key, value, message):
 def test_what_must_be_given_may_be_of_any_kind_but_for_texts():
     usual = OmegaConf.create({"ilc": {"input_gain": "???"}, "trajectory": {"path": "???"}})
     for gain in (1800, [40.0, 60.0]):
-        check_settings(OmegaConf.create({"ilc": {"input_gain": gain}, "trajectory": {"path": "motion.csv"}}), usual)
+        check_settings(
+            OmegaConf.create({"ilc": {"input_gain": gain}, "trajectory": {"path": "motion.csv"}}), usual
+        )
     for given, message in (
         ({"ilc": {"input_gain": "???"}}, "ilc.input_gain must be given"),
         ({"ilc": {"input_gain": math.nan}}, "ilc.input_gain is not a number"),

@@ -91,9 +91,7 @@ def test_the_angle_between_two_orientations(begin, lead):
 def test_leaving_adds_up_to_how_far_it_has_gone(info, begin, lead):
     episode = begin(rewarded(terms.leaving(weight=-2.0)))
     way = [(0.1, 0.0), (0.05, -0.2), (-0.4, 0.1), (0.2, 0.0)]  # m off the line, sin of half the heading
-    costs = [
-        lead(*episode, base__position_y=y, base__orientation_z=turned)[0]["it"] for y, turned in way
-    ]
+    costs = [lead(*episode, base__position_y=y, base__orientation_z=turned)[0]["it"] for y, turned in way]
     assert costs[0] == 0.0  # nothing was known before
     assert costs[1] == pytest.approx(-2.0 * (0.25 - 0.1) / info.period)
     assert sum(costs) * info.period == pytest.approx(-2.0 * (0.2 - 0.1))
