@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from pliant.controllers.recorded import Recorded
+from pliant.controllers.trial import joint_columns
 from pliant.envs.description import describe
 from pliant.envs.tasks.gait import build_gait, gait_settings
 from pliant.errors import check_bounds
@@ -37,5 +38,4 @@ def gait_motion(robot: Any, gait: str | Mapping[str, Any] = "foot", duration: fl
     for row, t in zip(rows, time.tolist(), strict=True):
         walker.walking = t < duration - walker.ramp
         row[:] = walker.update(state, t)
-    joints = [info.command_names.index(f"{joint}/position") for joint in info.joints]
-    return Recorded(time, rows[:, joints], info.joints)
+    return Recorded(time, rows[:, list(joint_columns(info))], info.joints)
