@@ -33,7 +33,7 @@ def gait_motion(robot: Any, gait: str | Mapping[str, Any] = "foot", duration: fl
     walker = build_gait(info, settings)
     check_bounds("gait motion: duration", duration, 2.0 * walker.ramp, 1e4, "s")
     walker.reset(state)
-    time = np.arange(round(duration / info.period) + 1) * info.period
+    time = np.arange(round(duration / info.period) + 1, dtype=np.float64) * info.period
     rows = np.empty((len(time), len(info.command)))
     for row, t in zip(rows, time.tolist(), strict=True):
         walker.walking = t < duration - walker.ramp
