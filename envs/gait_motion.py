@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from pliant.controllers.recorded import Recorded
+from pliant.controllers.trial import joint_columns
 from pliant.envs.description import describe
 from pliant.envs.tasks.gait import build_gait, gait_settings
 from pliant.errors import check_bounds
@@ -32,10 +33,9 @@ def gait_motion(robot: Any, gait: str | Mapping[str, Any] = "foot", duration: fl
     walker = build_gait(info, settings)
     check_bounds("gait motion: duration", duration, 2.0 * walker.ramp, 1e4, "s")
     walker.reset(state)
-    time = info.period * np.arange(round(duration / info.period) + 1, dtype=np.float64)
+    time = np.arange(round(duration / info.period) + 1, dtype=np.float64) * info.period
     rows = np.empty((len(time), len(info.command)))
     for row, t in zip(rows, time.tolist(), strict=True):
         walker.walking = t < duration - walker.ramp
         row[:] = walker.update(state, t)
-    joints = [info.command_names.index(f"{joint}/position") for joint in info.joints]
-    return Recorded(time, rows[:, joints], info.joints)
+    return Recorded(time, rows[:, list(joint_columns(info))], info.joints)

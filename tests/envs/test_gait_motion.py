@@ -21,7 +21,8 @@ def test_it_is_what_the_gait_commands_from_where_the_robot_stands_to_a_stand():
         walking = [gait.update(stood, k * robot.info.period) for k in range(round(4.0 / robot.info.period))]
     np.testing.assert_array_equal(motion.position[0], stood.position)
     np.testing.assert_allclose(motion.position[: len(walking)], walking, rtol=0, atol=1e-9)
-    assert np.abs(motion.velocity[-20:]).max() < 0.2 * np.abs(motion.velocity).max()
+    assert np.abs(motion.velocity).max() > 1.0
+    assert np.abs(motion.velocity[-1]).max() < 0.05
     with pytest.raises(UnknownNameError, match="gait motion"):
         gait_motion("hexapod", "trot")
     with pytest.raises(OutOfBoundsError, match="gait motion: duration"):
