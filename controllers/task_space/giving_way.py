@@ -28,7 +28,13 @@ class NoSolutionError(Exception):
 
 
 def relaxed(
-    problem: Problem, drive: Array, free: Free, low: Array, high: Array, feasible: bool
+    problem: Problem,
+    drive: Array,
+    free: Free,
+    low: Array,
+    high: Array,
+    feasible: bool,
+    active: NDArray[np.int8],
 ) -> tuple[Free, Array, Array]:
     """Return the motions with the least sum of squares of what limits of u̇ are passed by, and bounds for them.
 
@@ -38,6 +44,7 @@ def relaxed(
         free: all motions that are left.
         low, high: see `outcome.limits`.
         feasible: whether the one found so far keeps torques and cones.
+        active: bounds that were met the last time, (bounds,), see `least_norm`.
 
     Raises:
         NoSolutionError: torques and cones cannot be kept, and none is known that keeps them.
@@ -49,31 +56,33 @@ def relaxed(
     rows, at = compiled(bound_rows)(drive, problem.cone, free.basis), _values(problem, drive, free.found)
     slack = np.zeros((len(low), len(limited)))
     slack[limited, np.arange(len(limited))] = 1.0
-    both, size = np.hstack([rows, slack]), rows.shape[1]
+    both, own = np.hstack([slack, rows]), len(limited)  # what costs most comes first, as in R of a level
     width = both.shape[1]
     found, step, held = compiled(least_norm)(
         both,
         np.zeros((0, width)),
         np.eye(width),
-        np.diag(np.where(np.arange(width) < size, _ALL_MOTION, 1.0)),
+        np.diag(np.where(np.arange(width) < own, 1.0, _ALL_MOTION)),
         np.zeros(width),
         np.where(low > -INFINITE, low - at, low),
         np.where(high < INFINITE, high - at, high),
-        np.zeros(len(low), dtype=np.int8),
+        active,
     )
     if not found:
         if not feasible:
             raise NoSolutionError
         return free, np.minimum(low, at), np.maximum(high, at)
-    moved = step[:size]
+    moved = step[own:]
     kept, offset = compiled(reduction.narrow)(
-        rows[:0], np.ascontiguousarray(held[:, :size]), free.basis, free.offset, moved
+        rows[:0], np.ascontiguousarray(held[:, own:]), free.basis, free.offset, moved
     )
     at += rows @ moved
     return Free(free.found + free.basis @ moved, kept, offset), np.minimum(low, at), np.maximum(high, at)
 
 
-def slipping(problem: Problem, drive: Array, free: Free, low: Array, high: Array) -> tuple[Free, Array, Array]:
+def slipping(
+    problem: Problem, drive: Array, free: Free, low: Array, high: Array, active: NDArray[np.int8]
+) -> tuple[Free, Array, Array]:
     """Return the motions whose accelerations of the constraints are nearest to those wanted, and bounds for them.
 
     Args:
@@ -81,6 +90,7 @@ def slipping(problem: Problem, drive: Array, free: Free, low: Array, high: Array
         drive: see `reduction.eliminate`.
         free: all motions of the robot without its constraints.
         low, high: see `outcome.limits`.
+        active: bounds that were met the last time, (bounds,), see `least_norm`.
 
     Raises:
         NoSolutionError: torques and cones cannot be kept.
@@ -100,7 +110,7 @@ def slipping(problem: Problem, drive: Array, free: Free, low: Array, high: Array
         drive,
         problem.cone,
         *without,
-        np.zeros(len(low), dtype=np.int8),
+        active,
     )
     if status > levels.BOUNDED:
         raise NoSolutionError

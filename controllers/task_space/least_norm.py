@@ -58,7 +58,8 @@ def least_norm(
         root: R, (free, free), upper.
         found: x, (nv + constraints,).
         low, high: (bounds,) each.
-        active: at which bounds the solution may be, −1 below, 1 above, (bounds,); at which it is, afterwards.
+        active: at which bounds the solution may be, −1 below, 1 above, (bounds,); afterwards those at which it is,
+            or between which there is none.
     """
     size, start = len(root), bounded_values(drive, cone, found)
     rows, plain, lengths = np.empty((size + 1, size)), np.empty((size + 1, size)), np.empty(size + 1)
@@ -91,9 +92,9 @@ def least_norm(
         p, passed, side = _most_passed(at, low, high, which[:count], ignored)
         if p < 0:
             held = _counting(plain, lengths, shares, count)
+            _mark(active, which, sides, count)
             for i in range(count):
                 k = which[i]
-                active[k] = -int(sides[i])
                 gaps[i] = ((low[k] if sides[i] > 0.0 else high[k]) - at[k]) / lengths[i]
             return True, step + _step(count, mirrors, gaps, along, shares, root), held  # refined once
         possible = _take(drive, cone, basis, root, start, low, high, p, side, count, among)
@@ -105,6 +106,7 @@ def least_norm(
                 break
             ignored[p] = True
             _weigh(count, mirrors, gaps, along, shares)
+    _mark(active, which, sides, count)
     return False, np.zeros(size), plain[:0]
 
 
@@ -319,6 +321,11 @@ def _step(count: int, mirrors: _Mirrors, gaps: Array, along: Array, shares: Arra
     for i in range(len(step) - 1, -1, -1):
         step[i] = (step[i] - product(root[i], step, i + 1)) / root[i, i]
     return step
+
+
+def _mark(active: NDArray[np.int8], which: NDArray[np.int64], sides: Array, count: int) -> None:
+    for i in range(count):
+        active[which[i]] = -int(sides[i])
 
 
 def _counting(plain: Array, lengths: Array, shares: Array, count: int) -> Array:

@@ -63,7 +63,8 @@ class LevelledSolver:
         self._solution = Solution(problem)
         bounds = len(problem.actuated) + len(problem.bias) + len(problem.cone)
         self._active = np.zeros((len(self._ends) - 1, 2, bounds), dtype=np.int8)
-        """Bounds that were met, see `levels.solve_levels`."""
+        self._limits, self._slips, self._slipped = np.zeros((3, bounds), dtype=np.int8)
+        """Bounds that were met: by levels, see `levels.solve_levels`, and by what gives way, see `giving_way`."""
 
     def solve(self, problem: Problem) -> Solution:
         """Return the solution of this instant; it lives until the next call.
@@ -96,11 +97,11 @@ class LevelledSolver:
         except NoSolutionError:
             pass
         try:
-            free, low, high = giving_way.relaxed(problem, drive, free, low, high, feasible=False)
+            free, low, high = giving_way.relaxed(problem, drive, free, low, high, False, self._limits)
         except NoSolutionError:
             free, _, _ = self._eliminated(problem, None)
-            free, low, high = giving_way.slipping(problem, drive, free, low, high)
-            free, low, high = giving_way.relaxed(problem, drive, free, low, high, feasible=True)
+            free, low, high = giving_way.slipping(problem, drive, free, low, high, self._slips)
+            free, low, high = giving_way.relaxed(problem, drive, free, low, high, True, self._slipped)
         try:
             return self._tasks(problem, drive, free, low, high), drive
         except NoSolutionError:

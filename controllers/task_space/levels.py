@@ -135,6 +135,5 @@ def level(
         return FREE, found, tasks, step, tasks[:0]
     kept, further, held = least_norm(drive, cone, basis, root, found, low, high, active)
     if not kept:
-        active[:] = 0
         return NO_SOLUTION, found, tasks, step, held
     return BOUNDED, found + np.dot(basis, further), tasks, step + further, held
