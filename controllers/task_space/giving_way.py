@@ -1,99 +1,127 @@
 """What gives way where a problem has no solution: limits, then constraints, then tasks."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array
-from pliant.controllers.task_space import outcome, reduction
-from pliant.controllers.task_space.levels import BoundedLeastNorm, Free, NoSolutionError, narrowed, solve_level
+from pliant.controllers.task_space import levels, outcome, reduction
+from pliant.controllers.task_space.least_norm import INFINITE, bound_rows, bounded_values, least_norm
 from pliant.controllers.task_space.problem import Problem, Solution, Status
 
-_PULLS, _STILL = 4, 1e-9
-"""Most repetitions of a search, and the square of the step at which it ends, relative to what is found."""
-_ALL_MOTION = 1e-2
-"""Weight of all motion beside 1 of what gives way; the repetitions take it out of the result."""
+_ALL_MOTION = 1e-5
+"""Weight of all motion beside 1 of what gives way."""
+
+
+class Free(NamedTuple):
+    """Motions x = found + B·z, see `reduction`."""
+
+    found: Array
+    basis: Array
+    offset: Array
+
+
+class NoSolutionError(Exception):
+    """There is none, or none was found."""
 
 
 def relaxed(
-    bounded: BoundedLeastNorm, problem: Problem, drive: Array, free: Free, low: Array, high: Array, feasible: bool
+    problem: Problem,
+    drive: Array,
+    free: Free,
+    low: Array,
+    high: Array,
+    feasible: bool,
+    active: NDArray[np.int8],
 ) -> tuple[Free, Array, Array]:
     """Return the motions with the least sum of squares of what limits of u̇ are passed by, and bounds for them.
 
     Args:
-        bounded: for this search.
         problem: the instant.
         drive: see `reduction.eliminate`.
         free: all motions that are left.
         low, high: see `outcome.limits`.
         feasible: whether the one found so far keeps torques and cones.
+        active: bounds that were met the last time, (bounds,), see `least_norm`.
+
+    Raises:
+        NoSolutionError: torques and cones cannot be kept, and none is known that keeps them.
     """
     drives, nv = len(problem.actuated), len(problem.bias)
     limited = drives + np.flatnonzero(
-        (low[drives : drives + nv] > -reduction.INFINITE) | (high[drives : drives + nv] < reduction.INFINITE)
+        (low[drives : drives + nv] > -INFINITE) | (high[drives : drives + nv] < INFINITE)
     )
-    rows = compiled(reduction.bound_rows)(drive, problem.cone, free.basis)
-    size = rows.shape[1]
+    rows, at = compiled(bound_rows)(drive, problem.cone, free.basis), _values(problem, drive, free.found)
     slack = np.zeros((len(low), len(limited)))
     slack[limited, np.arange(len(limited))] = 1.0
-    everything = np.hstack([rows / _ALL_MOTION, slack])
-    unlimited = low.copy(), high.copy()
-    unlimited[0][limited], unlimited[1][limited] = -reduction.INFINITE, reduction.INFINITE
-    step, at = np.zeros(size), compiled(reduction.bounded_values)(drive, problem.cone, free.found)
-    if not feasible:
-        down, up = compiled(reduction.gaps)(rows, at, *unlimited)
-        bounded.solve(rows, down, up)  # whether there is any solution is told sooner without slack
-    for k in range(_PULLS):
-        down, up = compiled(reduction.gaps)(everything, at, low, high)
-        try:
-            y = bounded.solve(everything, down, up, same=k > 0)
-        except NoSolutionError:
-            if not feasible and not k:
-                raise
-            if not k:
-                return free, np.minimum(low, at), np.maximum(high, at)
-            break
-        moved = y[:size] / _ALL_MOTION
-        step, at = step + moved, at + rows @ moved
-        if y[:size] @ y[:size] <= _STILL * y @ y:
-            break
-    found = free.found + free.basis @ step
-    held = np.ascontiguousarray(bounded.held(everything)[:, :size])
-    kept, offset = compiled(reduction.narrow)(rows[:0], held, np.eye(size), free.basis, free.offset, step)
-    return Free(found, kept, offset), np.minimum(low, at), np.maximum(high, at)
+    both, own = np.hstack([slack, rows]), len(limited)  # what costs most comes first, as in R of a level
+    width = both.shape[1]
+    found, step, held = compiled(least_norm)(
+        both,
+        np.zeros((0, width)),
+        np.eye(width),
+        np.diag(np.where(np.arange(width) < own, 1.0, _ALL_MOTION)),
+        np.zeros(width),
+        np.where(low > -INFINITE, low - at, low),
+        np.where(high < INFINITE, high - at, high),
+        active,
+    )
+    if not found:
+        if not feasible:
+            raise NoSolutionError
+        return free, np.minimum(low, at), np.maximum(high, at)
+    moved = step[own:]
+    kept, offset = compiled(reduction.narrow)(
+        rows[:0], np.ascontiguousarray(held[:, own:]), free.basis, free.offset, moved
+    )
+    at += rows @ moved
+    return Free(free.found + free.basis @ moved, kept, offset), np.minimum(low, at), np.maximum(high, at)
 
 
 def slipping(
-    bounded: BoundedLeastNorm, problem: Problem, drive: Array, free: Free, low: Array, high: Array
+    problem: Problem, drive: Array, free: Free, low: Array, high: Array, active: NDArray[np.int8]
 ) -> tuple[Free, Array, Array]:
     """Return the motions whose accelerations of the constraints are nearest to those wanted, and bounds for them.
 
     Args:
-        bounded: for this search.
         problem: the instant.
         drive: see `reduction.eliminate`.
         free: all motions of the robot without its constraints.
         low, high: see `outcome.limits`.
+        active: bounds that were met the last time, (bounds,), see `least_norm`.
+
+    Raises:
+        NoSolutionError: torques and cones cannot be kept.
     """
     drives, nv = len(problem.actuated), len(problem.bias)
-    rows = len(problem.constraint_wanted)
+    rows, limits = len(problem.constraint_wanted), slice(drives, drives + nv)
     without = low.copy(), high.copy()
-    without[0][drives : drives + nv], without[1][drives : drives + nv] = (
-        -reduction.INFINITE,
-        reduction.INFINITE,
+    without[0][limits], without[1][limits] = -INFINITE, INFINITE
+    status, found, tasks, step, held = compiled(levels.level)(
+        problem.constraint,
+        np.zeros((rows, rows)),
+        problem.constraint_wanted,
+        np.ones(rows),
+        _ALL_MOTION,
+        0.0,
+        *free,
+        drive,
+        problem.cone,
+        *without,
+        active,
     )
-    now = solve_level(
-        bounded,
-        (problem.constraint, np.zeros((rows, rows)), problem.constraint_wanted, np.ones(rows), np.ones(rows)),
-        (_ALL_MOTION**2, 0.0),
-        (_ALL_MOTION, 1.0),
-        _PULLS,
-        (*free, drive, problem.cone),
-        without,
-    )
-    at = compiled(reduction.bounded_values)(drive, problem.cone, now.found)
-    at[drives : drives + nv] = low[drives : drives + nv]  # those of u̇ stay as they are
-    return narrowed(bounded, now, free, rows), np.minimum(low, at), np.maximum(high, at)
+    if status > levels.BOUNDED:
+        raise NoSolutionError
+    at = _values(problem, drive, found)
+    at[limits] = low[limits]  # those of u̇ stay as they are
+    kept = compiled(reduction.narrow)(tasks[:rows], held, free.basis, free.offset, step)
+    return Free(found, *kept), np.minimum(low, at), np.maximum(high, at)
+
+
+def _values(problem: Problem, drive: Array, found: Array) -> Array:
+    return np.array(compiled(bounded_values)(drive, problem.cone, found))
 
 
 def nearest(constraint: Array, wanted: Array) -> Array:

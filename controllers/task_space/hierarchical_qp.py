@@ -28,7 +28,6 @@ class HierarchicalQP(LevelledSolver):
             on it is left alone. 0: always.
 
     Raises:
-        MissingExtraError: daqp is not installed.
         OutOfBoundsError: a regularisation is not a finite number above 0, or that of λ below 1e-8 times that of u̇;
             a speed below 0.
     """

@@ -2,35 +2,23 @@
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
 from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array, positive
-from pliant.controllers.task_space import giving_way, outcome, reduction, standstill
-from pliant.controllers.task_space.levels import (
-    BoundedLeastNorm,
-    Free,
-    Level,
-    NoSolutionError,
-    NotFiniteError,
-    narrowed,
-    solve_level,
-)
+from pliant.controllers.task_space import giving_way, levels, outcome, reduction
+from pliant.controllers.task_space.giving_way import Free, NoSolutionError
+from pliant.controllers.task_space.least_norm import FEASIBLE
 from pliant.controllers.task_space.problem import Problem, Solution, Status
 from pliant.errors import ConfigurationError, check_bounds
 
 _UNIT_FORCE = 0.01
 """How much a force counts beside an acceleration where they are measured together: 100 N as 1 rad/s²."""
-_UNEVEN, _UNEVEN_LEVELS = (1e-5, 1e-2), (1e-3, 1e-1)
-"""See `solve_level`: of a level alone, and of levels that leave motions to the next ones."""
-_PULLS = 10
-"""Most repetitions of `reduction.pull`."""
 
-_Rows = tuple[Array, Array, Array, Array, Array]
-_Instant = tuple[tuple[Array, Array, Array, Array, Array], tuple[Array, Array]]
-"""See `solve_level`."""
+
+class NotFiniteError(Exception):
+    """Something that was given, or that followed from it, is not a finite number."""
 
 
 class LevelledSolver:
@@ -42,7 +30,7 @@ class LevelledSolver:
 
     Args:
         problem: whose sizes are served.
-        levels: where each level begins among the rows of tasks, and their number.
+        ends: where each level begins among the rows of tasks, and their number.
         scale: s by which the rows' own weights are multiplied, (rows,).
         regularisation: ε of u̇, above 0.
         force_regularisation: ε of λ, from 1e-8 times that of u̇ on.
@@ -50,14 +38,13 @@ class LevelledSolver:
         standing: speed of a level up to which it is calmed, m/s; 0: none is.
 
     Raises:
-        MissingExtraError: daqp is not installed.
         OutOfBoundsError: a regularisation is outside of that, or a speed below 0.
     """
 
     def __init__(
         self,
         problem: Problem,
-        levels: Sequence[int],
+        ends: Sequence[int],
         scale: Array,
         regularisation: float,
         force_regularisation: float,
@@ -71,14 +58,13 @@ class LevelledSolver:
         self._damping = float(np.sqrt(least)), float(np.sqrt(max(forces - least * self._ratio**2, 0.0)))
         self._mass_weighted = bool(mass_weighted)
         self._sizes = _sizes(problem)
-        self._levels = [slice(*ends) for ends in pairwise(levels)] or [slice(0, 0)]
-        self._scale = scale
+        self._ends, self._scale = np.array(ends if len(ends) > 1 else (0, 0)), scale
         self._passive = np.setdiff1d(np.arange(self._sizes[0]), problem.actuated).astype(np.int64)
         self._solution = Solution(problem)
-        self._bounded = [BoundedLeastNorm() for _ in self._levels]
-        self._calmed = [BoundedLeastNorm() for _ in self._levels]
-        self._aside = BoundedLeastNorm()
-        """Of the search for what gives way."""
+        bounds = len(problem.actuated) + len(problem.bias) + len(problem.cone)
+        self._active = np.zeros((len(self._ends) - 1, 2, bounds), dtype=np.int8)
+        self._limits, self._slips, self._slipped = np.zeros((3, bounds), dtype=np.int8)
+        """Bounds that were met: by levels, see `levels.solve_levels`, and by what gives way, see `giving_way`."""
 
     def solve(self, problem: Problem) -> Solution:
         """Return the solution of this instant; it lives until the next call.
@@ -104,18 +90,18 @@ class LevelledSolver:
         low, high = self._bounds(problem)
         wanted = problem.constraint_wanted
         free, drive, misfit = self._eliminated(problem, wanted)
-        if misfit > reduction.FEASIBLE:
+        if misfit > FEASIBLE:
             free, drive, _ = self._eliminated(problem, giving_way.nearest(problem.constraint, wanted))
         try:
             return self._tasks(problem, drive, free, low, high), drive
         except NoSolutionError:
             pass
         try:
-            free, low, high = giving_way.relaxed(self._aside, problem, drive, free, low, high, feasible=False)
+            free, low, high = giving_way.relaxed(problem, drive, free, low, high, False, self._limits)
         except NoSolutionError:
             free, _, _ = self._eliminated(problem, None)
-            free, low, high = giving_way.slipping(self._aside, problem, drive, free, low, high)
-            free, low, high = giving_way.relaxed(self._aside, problem, drive, free, low, high, feasible=True)
+            free, low, high = giving_way.slipping(problem, drive, free, low, high, self._slips)
+            free, low, high = giving_way.relaxed(problem, drive, free, low, high, True, self._slipped)
         try:
             return self._tasks(problem, drive, free, low, high), drive
         except NoSolutionError:
@@ -160,59 +146,30 @@ class LevelledSolver:
 
     def _tasks(self, problem: Problem, drive: Array, free: Free, low: Array, high: Array) -> Array:
         """Return x of the tasks, level by level."""
-        stands = 0.0
-        for k, level in enumerate(self._levels):
-            bounded, last = self._bounded[k], k == len(self._levels) - 1
-            wanted, rest = problem.wanted[level], last and problem.rest
-            if rest and stands > 0.0:
-                aim = compiled(standstill.resting)(problem.braking)
-                wanted = wanted + stands * (problem.jacobian[level] @ aim - wanted)
-            rows = (
-                problem.jacobian[level],
-                problem.force_map[level],
-                wanted,
-                problem.weight[level],
-                self._scale[level],
-            )
-            instant = (*free, drive, problem.cone), (low, high)
-            try:
-                now = self._level(bounded, rows, instant)
-            except NoSolutionError:
-                if k == 0:
-                    raise
-                continue  # what the higher levels have reached is a solution
-            if self._standing > 0.0 and now.among is not None and not rest:
-                share, added = self._calming(problem, level, now)
-                if share > 0.0:
-                    stands = max(stands, share)
-                    try:
-                        now = self._level(self._calmed[k], _both(rows, added), instant)
-                        bounded = self._calmed[k]
-                    except NoSolutionError:
-                        pass  # it is not calmed
-            if last:
-                return now.found
-            free = narrowed(bounded, now, free, level.stop - level.start)
-        return free.found
-
-    def _level(self, bounded: BoundedLeastNorm, rows: _Rows, instant: _Instant) -> Level:
-        uneven = _UNEVEN if len(self._levels) == 1 else _UNEVEN_LEVELS
-        return solve_level(bounded, rows, self._damping, uneven, _PULLS, *instant)
-
-    def _calming(self, problem: Problem, level: slice, now: Level) -> tuple[float, _Rows]:
-        """Return how far a level stands, and the rows that calm it."""
-        share, added, goals = compiled(standstill.calm)(
-            problem.jacobian[level],
-            problem.force_map[level],
-            problem.wanted[level],
-            problem.weight[level] * self._scale[level],
-            problem.scale[level],
+        status, found = compiled(levels.solve_levels)(
+            problem.jacobian,
+            problem.force_map,
+            problem.wanted,
+            problem.weight,
+            self._scale,
+            problem.scale,
             problem.braking,
-            now.found,
+            self._ends,
+            *self._damping,
             self._standing,
+            problem.rest,
+            *free,
+            drive,
+            problem.cone,
+            low,
+            high,
+            self._active,
         )
-        ones = np.ones(len(goals))
-        return share, (added, np.zeros((len(goals), self._sizes[2])), goals, ones, ones)
+        if status == levels.NOT_FINITE:
+            raise NotFiniteError
+        if status == levels.NO_SOLUTION:
+            raise NoSolutionError
+        return np.asarray(found)
 
     def _write(self, problem: Problem, found: Array, drive: Array) -> None:
         """Write x into the solution."""
@@ -242,11 +199,6 @@ class LevelledSolver:
         if status == Status.BRAKING:
             raise NotFiniteError
         solution.status = Status(status)
-
-
-def _both(rows: _Rows, added: _Rows) -> _Rows:
-    one, two, three, four, five = (np.concatenate(pair) for pair in zip(rows, added, strict=True))
-    return one, two, three, four, five
 
 
 def _sizes(problem: Problem) -> tuple[int, int, int, int, int]:

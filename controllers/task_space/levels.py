@@ -1,162 +1,139 @@
-"""One level of least squares under bounds, and what it leaves to the next one."""
+"""Levels of least squares under bounds, one after the other; plain functions over arrays, to be compiled."""
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array
-from pliant.controllers.task_space import reduction
-from pliant.errors import require_extra
+from pliant.controllers.task_space.least_norm import FEASIBLE, bounded_values, least_norm
+from pliant.controllers.task_space.reduction import narrow, optimum
+from pliant.controllers.task_space.standstill import calm, resting
 
-_STILL = 1e-9
-"""Step at which the repetitions of `reduction.pull` end, relative to 1 + the residual."""
-_INACCURATE = 1e-5
-"""Bounds that daqp says it could keep no better, rad/s², N·m or N."""
-
-
-class Free(NamedTuple):
-    """Motions x = found + B·z, see `reduction`."""
-
-    found: Array
-    basis: Array
-    offset: Array
+FREE, BOUNDED, NO_SOLUTION, NOT_FINITE = 0, 1, 2, 3
+"""How a level ended: no bound is met; some are; they cannot be kept; something is not a finite number."""
 
 
-class Level(NamedTuple):
-    """Optimum of a level, see `reduction.optimum` and `reduction.narrow`."""
-
-    tasks: Array
-    step: Array
-    found: Array
-    root: Array
-    among: Array | None
-    """How what is bounded follows from y, if bounds count."""
-
-
-class NoSolutionError(Exception):
-    """There is none, or none was found."""
-
-
-class NotFiniteError(Exception):
-    """Something that was given, or that followed from it, is not a finite number."""
-
-
-class BoundedLeastNorm:
-    """Finds the least |y| with low ≤ rows·y ≤ high by daqp; begins with the bounds that were met the last time."""
-
-    def __init__(self) -> None:
-        self._daqp: Any = require_extra("daqp", "task-space", "a solver of task-space control")
-        self._multipliers = np.zeros(0)
-        self._models: dict[tuple[int, int], tuple[Any, NDArray[np.intc]]] = {}
-
-    def solve(self, rows: Array, low: Array, high: Array, same: bool = False) -> Array:
-        """Return y, (columns,).
-
-        Args:
-            rows: (bounds, columns).
-            low, high: (bounds,) each.
-            same: whether the rows are those of the last call.
-
-        Raises:
-            NoSolutionError: there is none, or none was found.
-        """
-        if rows.shape[1] == 0:
-            if (low > reduction.FEASIBLE).any() or (high < -reduction.FEASIBLE).any():
-                raise NoSolutionError
-            self._multipliers = np.zeros(len(low))
-            return np.zeros(0)
-        model, sense = self._models.get(rows.shape) or self._add(rows)
-        found = self._solve(model, rows, low, high, sense, same)
-        if found is None and sense.any():
-            sense[:] = 0
-            found = self._solve(model, rows, low, high, sense, False)
-        if found is None:
-            raise NoSolutionError
-        return found
-
-    def held(self, rows: Array) -> Array:
-        """Return the rows whose bounds count in the last solution."""
-        held: Array = compiled(reduction.counting)(rows, self._multipliers)
-        return held
-
-    def _solve(
-        self, model: Any, rows: Array, low: Array, high: Array, sense: NDArray[np.intc], same: bool
-    ) -> Array | None:
-        if model.update(A=None if same else rows, bupper=high, blower=low, sense=sense) < 0:
-            return None
-        y, _, flag, info = model.solve()
-        if flag not in (1, 4) or not math.isfinite(y @ y):
-            return None
-        if flag == 4 and max((rows @ y - high).max(), (low - rows @ y).max()) > _INACCURATE:
-            return None
-        self._multipliers = np.array(info["lam"])
-        compiled(reduction.activate)(self._multipliers, sense)
-        return np.array(y)
-
-    def _add(self, rows: Array) -> tuple[Any, NDArray[np.intc]]:
-        model, (count, size) = self._daqp.Model(), rows.shape
-        # H is 1: no regularisation; rows may be short beside others; equalities are eliminated before
-        model.settings = {"primal_tol": reduction.FEASIBLE, "zero_tol": 1e-24, "eps_prox": 0.0, "iter_limit": 1000}
-        wide = np.full(count, reduction.INFINITE)
-        model.setup(np.eye(size), np.zeros(size), rows, wide, -wide, np.zeros(count, dtype=np.intc))
-        self._models[rows.shape] = model, np.zeros(count, dtype=np.intc)
-        return self._models[rows.shape]
-
-
-def solve_level(
-    bounded: BoundedLeastNorm,
-    rows: tuple[Array, Array, Array, Array, Array],
-    damping: tuple[float, float],
-    uneven: tuple[float, ...],
-    pulls: int,
-    free: tuple[Array, Array, Array, Array, Array],
-    limits: tuple[Array, Array],
-) -> Level:
-    """Return the optimum of a level within its bounds.
+def solve_levels(
+    jacobian: Array,
+    force_map: Array,
+    wanted: Array,
+    weight: Array,
+    scale: Array,
+    unit: Array,
+    braking: Array,
+    ends: NDArray[np.int64],
+    damping: float,
+    force_damping: float,
+    standing: float,
+    rests: bool,
+    start: Array,
+    basis: Array,
+    offset: Array,
+    drive: Array,
+    cone: Array,
+    low: Array,
+    high: Array,
+    active: NDArray[np.int8],
+) -> tuple[int, Array]:
+    """Return how the first level ended, or that something is not finite, and x of all levels.
 
     Args:
-        bounded: warm from the level's last instant.
-        rows, damping, free, limits: arguments of `reduction.optimum`, in its order.
-        uneven: of that too, tried in turn: daqp forms the products of its rows, and takes one for dependent on
-            others below the square root of 3.7e-11.
-        pulls: most repetitions of `reduction.pull`.
-
-    Raises:
-        NoSolutionError, NotFiniteError: see there.
+        jacobian, force_map, wanted, weight, braking: see `Problem`.
+        scale: that multiplies the rows besides, (rows,).
+        unit: `Problem.scale`.
+        ends: where each level begins among the rows, and their number, (levels + 1,).
+        damping, force_damping: see `optimum`.
+        standing: see `standstill.calm`; 0: no level is calmed.
+        rests: see `Problem.rest`.
+        start, basis, drive: see `eliminate`.
+        offset: see `optimum`.
+        cone: C, (cone_rows, constraints).
+        low, high: see `outcome.limits`; those of lower levels contain what the higher ones have reached.
+        active: bounds that were met the last time, as a level is and as it is calmed, (levels, 2, bounds).
     """
-    for ratio in uneven:
-        status, tasks, missing, step, found, root, among, down, up = compiled(reduction.optimum)(
-            *rows, *damping, ratio, *free, *limits
-        )
-        if status == reduction.NOT_FINITE:
-            raise NotFiniteError
-        if status == reduction.SATISFIED:
-            return Level(tasks, step, found, root, None)
-        try:
-            shift = bounded.solve(among, down, up)
-        except NoSolutionError:
-            continue
-        proceed, arrive = compiled(reduction.proceed), compiled(reduction.arrive)
-        basis, enough = free[1], _STILL**2 * (1.0 + missing @ missing)
-        y = np.zeros_like(shift)
-        arrive(y, shift, root, basis, step, found)
-        for _ in range(pulls if status == reduction.INEXACT else 0):
-            y, lower, upper = proceed(tasks, missing, step, root, among, y, down, up)
-            try:
-                shift = bounded.solve(among, lower, upper, same=True)
-            except NoSolutionError:
-                break
-            if arrive(y, shift, root, basis, step, found) <= enough:
-                break
-        return Level(tasks, step, found, root, among)
-    raise NoSolutionError
+    found, stands, first = start, 0.0, FREE
+    if not math.isfinite(np.sum(jacobian) + np.sum(force_map) + np.sum(wanted) + np.sum(weight)):
+        return NOT_FINITE, found
+    for k in range(len(ends) - 1):
+        begin, end = ends[k], ends[k + 1]
+        last = k == len(ends) - 2
+        rows, forces, loads = jacobian[begin:end], force_map[begin:end], weight[begin:end] * scale[begin:end]
+        aims = wanted[begin:end].copy()
+        if last and rests and stands > 0.0:
+            aims += stands * (np.dot(rows, resting(braking)) - aims)
+        status, now, tasks, step, held = level(
+            rows, forces, aims, loads, damping, force_damping,
+            found, basis, offset, drive, cone, low, high, active[k, 0],
+        )  # fmt: skip
+        if status == NOT_FINITE or (k == 0 and status == NO_SOLUTION):
+            return status, found
+        if k == 0:
+            first = status
+        if status == NO_SOLUTION:
+            continue  # what the higher levels have reached is a solution
+        if standing > 0.0 and status == BOUNDED and not (last and rests):
+            share, added, goals = calm(rows, forces, aims, loads, unit[begin:end], braking, now, standing)
+            if share > 0.0:
+                stands = max(stands, share)
+                count = end - begin
+                both, maps = (
+                    np.empty((count + len(added), rows.shape[1])),
+                    np.zeros((count + len(added), forces.shape[1])),
+                )
+                both[:count], both[count:], maps[:count] = rows, added, forces
+                calmed = level(
+                    both, maps, np.concatenate((aims, goals)), np.concatenate((loads, np.ones(len(added)))),
+                    damping, force_damping, found, basis, offset, drive, cone, low, high, active[k, 1],
+                )  # fmt: skip
+                if calmed[0] <= BOUNDED:
+                    status, now, tasks, step, held = calmed
+        found = now
+        if last or basis.shape[1] == 0:
+            break
+        basis, offset = narrow(tasks[: end - begin], held, basis, offset, step)
+        at = bounded_values(drive, cone, found)
+        low, high = np.minimum(low, at), np.maximum(high, at)
+    return first, found
 
 
-def narrowed(bounded: BoundedLeastNorm, level: Level, free: Free, own: int) -> Free:
-    """Return the motions that leave what the own rows of a level have reached."""
-    held = level.tasks[:0] if level.among is None else bounded.held(level.among)
-    kept = compiled(reduction.narrow)(level.tasks[:own], held, level.root, free.basis, free.offset, level.step)
-    return Free(level.found, *kept)
+def level(
+    jacobian: Array,
+    force_map: Array,
+    wanted: Array,
+    weight: Array,
+    damping: float,
+    force_damping: float,
+    start: Array,
+    basis: Array,
+    offset: Array,
+    drive: Array,
+    cone: Array,
+    low: Array,
+    high: Array,
+    active: NDArray[np.int8],
+) -> tuple[int, Array, Array, Array, Array]:
+    """Return how a level ended; x, (nv + constraints,); A, z and the rows of bounds that count, see `narrow`.
+
+    Args:
+        active: of this level, (bounds,); see `least_norm`.
+        Others: see `solve_levels`.
+    """
+    if basis.shape[1] == 0:
+        at = bounded_values(drive, cone, start)
+        fits = np.all(at >= low - FEASIBLE) and np.all(at <= high + FEASIBLE)
+        return FREE if fits else NO_SOLUTION, start, basis[:0], offset, basis[:0]
+    tasks, missing, step, root = optimum(
+        jacobian, force_map, wanted, weight, damping, force_damping, start, basis, offset
+    )
+    found = start + np.dot(basis, step)
+    at = bounded_values(drive, cone, found)
+    if not math.isfinite(np.sum(missing) + np.sum(at)):
+        return NOT_FINITE, found, tasks, step, tasks[:0]
+    if np.all(at >= low - FEASIBLE) and np.all(at <= high + FEASIBLE):
+        active[:] = 0
+        return FREE, found, tasks, step, tasks[:0]
+    kept, further, held = least_norm(drive, cone, basis, root, found, low, high, active)
+    if not kept:
+        return NO_SOLUTION, found, tasks, step, held
+    return BOUNDED, found + np.dot(basis, further), tasks, step + further, held

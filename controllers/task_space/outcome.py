@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.controllers.checks import Array
-from pliant.controllers.task_space.reduction import INFINITE
+from pliant.controllers.task_space.least_norm import INFINITE
 
 PASSED = 1e-6
 """From where on a limit or a constraint counts as not kept, relative to 1 + |limit|."""

@@ -18,18 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.controllers.checks import Array
+from pliant.controllers.task_space.least_norm import RANK, product
 
-RANK = 1e-10
-"""A direction of tasks whose row is shorter than this beside the longest one is none."""
 CONSTRAINT_RANK = 1e-6
-"""Likewise of equalities: a straight knee bears its load whichever way it is about to bend."""
-INFINITE = 1e30
-"""A bound from here on is none."""
-FEASIBLE = 1e-9
-"""By how much a bound may be passed, rad/s², N·m or N."""
-_COUNTING = 1e-7
-"""How far a bound moves y for it to count, relative to 1 + the farthest that one does."""
-SATISFIED, VIOLATED, INEXACT, NOT_FINITE = 0, 1, 2, 3
+"""`RANK` of equalities: a straight knee bears its load whichever way it is about to bend."""
+_CANCELLED = 1e-4
+"""Part that is left of a square from which on it is taken anew."""
+_SHORT = 12
+"""Rows of as many numbers are multiplied one by one: sooner than by a library."""
+UNEVEN = 1e-8
+"""Damping beside the longest row of a level, at least: rounding must not pass for a way."""
 
 
 def eliminate(
@@ -100,186 +98,48 @@ def optimum(
     force_map: Array,
     wanted: Array,
     weight: Array,
-    scale: Array,
     damping: float,
     force_damping: float,
-    uneven: float,
     start: Array,
     basis: Array,
     offset: Array,
-    drive: Array,
-    cone: Array,
-    low: Array,
-    high: Array,
-) -> tuple[int, Array, Array, Array, Array, Array, Array, Array, Array]:
-    """Return the optimum of a level without its bounds, and what it takes to find the one within them.
+) -> tuple[Array, Array, Array, Array]:
+    """Return the optimum of a level without its bounds, and what a step away from it costs.
 
     With A·z − r for the level's rows and force_damping·λ it minimises |A·z − r|² + damping²·|z + offset|².
 
     Args:
         jacobian, force_map, wanted, weight: rows of the level, see `Problem`.
-        scale: that multiplies them besides, (rows,).
         damping: above 0.
         force_damping: of λ, from 0 on.
-        uneven: ratio of the weakest to the strongest direction of R below which bounds are searched with a damping
-            that makes it this ratio.
-        start, basis, drive: see `eliminate`.
+        start, basis: see `eliminate`.
         offset: of z, (free,).
-        cone: C, (cone_rows, constraints).
-        low, high: see `outcome.limits`.
 
     Returns:
-        `SATISFIED`, `VIOLATED`, `INEXACT` or `NOT_FINITE`; A and r; z, (free,), and x, (nv + constraints,); R,
-        (free, free): a step R⁻¹·y from z costs |y|²; and, if a bound is violated, how what is bounded follows from
-        y, (bounds, free), and how far it may go down and up, (bounds,) each. `INEXACT` is a violation where R, z
-        and x are those of a stronger damping: see `pull`.
+        A and r; z, (free,); R, (free, free), upper: a step R⁻¹·y from z costs |y|².
     """
-    tasks, missing = _reduced(jacobian, force_map, wanted, weight, scale, force_damping, start, basis)
-    free = len(offset)
-    step, root = _damped(tasks, missing, damping, offset)
-    found, at = _reached(drive, cone, start, basis, step)
-    status = _state(at, low, high) if math.isfinite(np.sum(missing)) else NOT_FINITE
-    if status != VIOLATED:
-        return status, tasks, missing, step, found, root, tasks, at, at
-    least, most = math.inf, 0.0
-    for k in range(free):
-        least, most = min(least, abs(root[k, k])), max(most, abs(root[k, k]))
-    if least < uneven * most:
-        status = INEXACT
-        step, root = _damped(tasks, missing, uneven * most, offset)
-        found, at = _reached(drive, cone, start, basis, step)
-    rows = bound_rows(drive, cone, basis)
-    down, up = gaps(rows, at, low, high)
-    return status, tasks, missing, step, found, root, np.dot(rows, _inverse(root)), down, up
+    tasks, missing = _reduced(jacobian, force_map, wanted, weight, force_damping, start, basis)
+    longest = 0.0
+    for row in tasks:
+        longest = max(longest, product(row, row, 0))
+    step, root = _damped(tasks, missing, max(damping, UNEVEN * math.sqrt(longest)), offset)
+    return tasks, missing, step, root
 
 
-def pull(tasks: Array, missing: Array, step: Array, root: Array) -> Array:
-    """Return y of the step from z that minimises |A·z − r|² + damping²·|step|², R being of that damping.
-
-    Repeated from where it leads within the bounds, it comes to the least |A·z − r|² there is.
-
-    Source: Rockafellar 1976, "Monotone operators and the proximal point algorithm".
-    """
-    slope: Array = np.dot(missing - np.dot(tasks, step), tasks)
-    for k in range(len(step)):
-        slope[k] /= root[k, k]
-        for j in range(k + 1, len(step)):
-            slope[j] -= slope[k] * root[k, j]
-    return slope
-
-
-def bounded_values(drive: Array, cone: Array, found: Array) -> Array:
-    """Return (τ − h, u̇, C·λ) at x, (bounds,)."""
-    drives, nv = len(drive), drive.shape[1] - cone.shape[1]
-    values = np.empty(drives + nv + len(cone))
-    if drives:
-        values[:drives] = np.dot(drive, found)
-    values[drives : drives + nv] = found[:nv]
-    if len(cone):
-        values[drives + nv :] = np.dot(cone, found[nv:])
-    return values
-
-
-def bound_rows(drive: Array, cone: Array, basis: Array) -> Array:
-    """Return how (τ − h, u̇, C·λ) follow from z, (bounds, free): exactly 0 in rows that do not."""
-    drives, width = drive.shape
-    nv, cones = width - cone.shape[1], len(cone)
-    rows = np.empty((drives + nv + cones, basis.shape[1]))
-    if drives:
-        rows[:drives] = np.dot(drive, basis)
-    rows[drives : drives + nv] = basis[:nv]
-    if cones:
-        rows[drives + nv :] = np.dot(cone, np.ascontiguousarray(basis[nv:]))
-    for k in range(len(rows)):
-        whole = 1.0
-        if k < drives:
-            whole = _product(drive[k], drive[k], 0)
-        elif k >= drives + nv:
-            whole = _product(cone[k - drives - nv], cone[k - drives - nv], 0)
-        if _product(rows[k], rows[k], 0) <= RANK**2 * whole:
-            rows[k] = 0.0
-    return rows
-
-
-def gaps(rows: Array, at: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """Return how far what is bounded may go down and up; without end where it cannot move and is within bounds."""
-    down, up = low - at, high - at
-    for k in range(len(rows)):
-        room = FEASIBLE * (1.0 + abs(at[k]))
-        if down[k] <= room and up[k] >= -room and not np.any(rows[k] != 0.0):
-            down[k], up[k] = -INFINITE, INFINITE
-    return down, up
-
-
-def activate(multipliers: Array, sense: NDArray[np.intc]) -> None:
-    """Write into daqp's `sense` which bounds a solution is at: 1 the upper, 3 the lower one."""
-    for k in range(len(sense)):
-        sense[k] = 1 if multipliers[k] > 0.0 else (3 if multipliers[k] < 0.0 else 0)
-
-
-def proceed(
-    tasks: Array, missing: Array, step: Array, root: Array, among: Array, y: Array, down: Array, up: Array
-) -> tuple[Array, Array, Array]:
-    """Return y of the next `pull`, and how far what is bounded may go down and up from there, (bounds,) each.
-
-    Args:
-        tasks, missing, step, root: see `pull`.
-        among: how what is bounded follows from y, (bounds, free).
-        y: of the last step, by which `down` and `up` are brought up to date.
-        down, up: how far what is bounded might go before it, (bounds,) each.
-    """
-    went = np.dot(among, y)
-    further = pull(tasks, missing, step, root)
-    goes = np.dot(among, further)
-    for k in range(len(down)):
-        down[k] -= went[k]
-        up[k] -= went[k]
-    return further, down - goes, up - goes
-
-
-def arrive(y: Array, shift: Array, root: Array, basis: Array, step: Array, found: Array) -> float:
-    """Add a shift to y, and the step R⁻¹·y to z and to x; return |y|²."""
-    free = len(step)
-    y += shift
-    back = y.copy()
-    for i in range(free - 1, -1, -1):
-        for j in range(i + 1, free):
-            back[i] -= root[i, j] * back[j]
-        back[i] /= root[i, i]
-    step += back
-    found += np.dot(basis, back)
-    return _product(y, y, 0)
-
-
-def counting(rows: Array, multipliers: Array) -> Array:
-    """Return the rows whose bounds count: their multipliers move y by no less than rounding beside others."""
-    shifts, most = np.abs(multipliers), 0.0
-    for k in range(len(shifts)):
-        if shifts[k] > 0.0:
-            shifts[k] *= math.sqrt(_product(rows[k], rows[k], 0))
-            most = max(most, shifts[k])
-    return rows[shifts > _COUNTING * (1.0 + most)]
-
-
-def narrow(
-    tasks: Array, held: Array, root: Array, basis: Array, offset: Array, step: Array
-) -> tuple[Array, Array]:
+def narrow(tasks: Array, held: Array, basis: Array, offset: Array, step: Array) -> tuple[Array, Array]:
     """Return B and the offset of the motions that leave what a level has reached by z = `step`.
 
     Args:
         tasks: A of the level's own rows, (rows, free).
-        held: rows of bounds without which the level would reach more, as they follow from y, (any, free).
-        root: R, (free, free).
+        held: rows of bounds without which the level would reach more, (any, free).
         basis, offset: of the level.
         step: z.
     """
     count = len(tasks)
     rows = np.empty((count + len(held), len(step)))
-    rows[:count] = tasks
-    if len(held):
-        rows[count:] = np.dot(held, root)
+    rows[:count], rows[count:] = tasks, held
     for row in rows:
-        size = math.sqrt(_product(row, row, 0))
+        size = math.sqrt(product(row, row, 0))
         if size > 0.0:
             row /= size
     _, kept, _ = _solutions(rows, np.zeros(len(rows)), RANK)
@@ -288,28 +148,11 @@ def narrow(
     return np.dot(basis, kept), np.dot(np.ascontiguousarray(kept.T), offset + step)
 
 
-def _state(at: Array, low: Array, high: Array) -> int:
-    status = SATISFIED
-    for k in range(len(low)):
-        if not math.isfinite(at[k]):
-            return NOT_FINITE
-        if at[k] < low[k] - FEASIBLE or at[k] > high[k] + FEASIBLE:
-            status = VIOLATED
-    return status
-
-
-def _reached(drive: Array, cone: Array, start: Array, basis: Array, step: Array) -> tuple[Array, Array]:
-    """Return x and what is bounded there."""
-    found = start + np.dot(basis, step) if len(step) else start.copy()
-    return found, bounded_values(drive, cone, found)
-
-
 def _reduced(
     jacobian: Array,
     force_map: Array,
     wanted: Array,
     weight: Array,
-    scale: Array,
     force_damping: float,
     start: Array,
     basis: Array,
@@ -329,8 +172,8 @@ def _reduced(
             if mapped:
                 tasks[:count] += np.dot(force_map, basis[nv:])
     for i in range(count):
-        tasks[i] *= scale[i] * weight[i]
-        missing[i] *= scale[i] * weight[i]
+        tasks[i] *= weight[i]
+        missing[i] *= weight[i]
     for i in range(whole - count):
         tasks[count + i] = force_damping * basis[nv + i]
         missing[count + i] = -force_damping * start[nv + i]
@@ -341,14 +184,18 @@ def _solutions(rows: Array, right: Array, tolerance: float) -> tuple[Array, Arra
     """Return x₀, B and the largest misfit of all solutions of rows·x = right; both are overwritten."""
     count, width = rows.shape
     most = min(count, width)
-    vectors, across, reached = np.zeros((most, width)), np.zeros((most, most)), np.zeros(width)
+    vectors, factors, reached = np.zeros((most, width)), np.empty(most), np.zeros(width)
+    squares, known = np.empty(count), np.empty(count)
+    for i in range(count):
+        squares[i] = known[i] = product(rows[i], rows[i], 0)
     rank, longest = 0, 0.0
     for k in range(most):
         best, square = k, 0.0
         for i in range(k, count):
-            rest = _product(rows[i], rows[i], k)
-            if rest > square:
-                best, square = i, rest
+            if squares[i] < _CANCELLED * known[i]:
+                squares[i] = known[i] = product(rows[i], rows[i], k)
+            if squares[i] > square:
+                best, square = i, squares[i]
         size = math.sqrt(square)
         longest = max(longest, size)
         if not size > tolerance * longest:
@@ -358,24 +205,21 @@ def _solutions(rows: Array, right: Array, tolerance: float) -> tuple[Array, Arra
             for j in range(width):
                 rows[k, j], rows[best, j] = rows[best, j], rows[k, j]
             right[k], right[best] = right[best], right[k]
-        pivot = -size if rows[k, k] > 0.0 else size
+            squares[best], known[best] = squares[k], known[k]
         vector = vectors[k]
         vector[k:] = rows[k, k:]
+        size = math.sqrt(product(vector, vector, k))
+        pivot = -size if rows[k, k] > 0.0 else size
         vector[k] -= pivot
-        factor = 1.0 / (size * (size + abs(rows[k, k])))
-        rows[k, k:] = 0.0
+        factors[k] = 1.0 / (size * (size + abs(rows[k, k])))
         rows[k, k] = pivot
-        for i in range(k + 1, count):
-            row = rows[i]
-            along = _product(vector, row, k)
-            along *= factor
-            for j in range(k, width):
-                row[j] -= along * vector[j]
-        for i in range(k):
-            along = _product(vectors[i], vector, k)
-            for j in range(i + 1):
-                across[j, k] -= factor * across[j, i] * along
-        across[k, k] = factor
+        if k + 1 < count:
+            along = np.dot(rows[k + 1 :], vector)
+            for i in range(k + 1, count):
+                share, row = factors[k] * along[i - k - 1], rows[i]
+                for j in range(k, width):
+                    row[j] -= share * vector[j]
+                squares[i] -= row[k] * row[k]
         rest = right[k]
         for j in range(k):
             rest -= rows[k, j] * reached[j]
@@ -389,8 +233,15 @@ def _solutions(rows: Array, right: Array, tolerance: float) -> tuple[Array, Arra
     if rank == 0:
         return reached, np.eye(width), misfit
     used = np.ascontiguousarray(vectors[:rank])
-    inner = np.dot(np.ascontiguousarray(across[:rank, :rank]), used)
     outer = np.ascontiguousarray(used.T)
+    products, across = np.dot(used, outer), np.zeros((rank, rank))
+    for k in range(rank):  # of the reflections' product, 1 − Vᵀ·T·V
+        for i in range(k):
+            share = factors[k] * products[i, k]
+            for j in range(i + 1):
+                across[j, k] -= share * across[j, i]
+        across[k, k] = factors[k]
+    inner = np.dot(across, used)
     basis = np.zeros((width, width - rank))
     if rank < width:
         basis -= np.dot(outer, np.ascontiguousarray(inner[:, rank:]))
@@ -399,69 +250,40 @@ def _solutions(rows: Array, right: Array, tolerance: float) -> tuple[Array, Arra
     return reached - np.dot(outer, np.dot(inner, reached)), basis, misfit
 
 
-def _product(a: Array, b: Array, begin: int) -> float:
-    """Sum of a·b from `begin` on, in four sums side by side."""
-    n = len(a)
-    one, two, three, four = 0.0, 0.0, 0.0, 0.0
-    j = begin
-    while j + 4 <= n:
-        one += a[j] * b[j]
-        two += a[j + 1] * b[j + 1]
-        three += a[j + 2] * b[j + 2]
-        four += a[j + 3] * b[j + 3]
-        j += 4
-    while j < n:
-        one += a[j] * b[j]
-        j += 1
-    return (one + two) + (three + four)
-
-
 def _damped(tasks: Array, missing: Array, damping: float, offset: Array) -> tuple[Array, Array]:
     """Return z and R of the least |A·z − r|² + damping²·|z + offset|² by reflections into R = damping·1."""
     count, free = tasks.shape
     work = np.empty((free + 1, count))
     work[:free], work[free] = tasks.T, missing
-    root = np.zeros((free, free))
-    right = -damping * offset
+    root, right = np.zeros((free, free)), -damping * offset
     for k in range(free):
         column = work[k]
-        size = _product(column, column, 0)
-        norm = math.sqrt(size + damping**2)
+        norm = math.sqrt(product(column, column, 0) + damping**2)
         top = damping + norm
-        factor = 1.0 / (norm * top)
+        along = _products(work[k + 1 :], column)
+        along[free - k - 1] += top * right[k]
+        along /= norm * top
         root[k, k] = -norm
+        root[k, k + 1 :] = -top * along[: free - k - 1]
+        right[k] -= top * along[free - k - 1]
         for j in range(k + 1, free + 1):
-            other = work[j]
-            along = _product(column, other, 0)
-            if j == free:
-                along += top * right[k]
-            along *= factor
-            if j < free:
-                root[k, j] = -top * along
-            else:
-                right[k] -= top * along
+            other, share = work[j], along[j - k - 1]
             for i in range(count):
-                other[i] -= along * column[i]
+                other[i] -= share * column[i]
     step = np.empty(free)
     for i in range(free - 1, -1, -1):
-        rest = right[i]
-        for j in range(i + 1, free):
-            rest -= root[i, j] * step[j]
-        step[i] = rest / root[i, i]
+        step[i] = (right[i] - product(root[i], step, i + 1)) / root[i, i]
     return step, root
 
 
-def _inverse(root: Array) -> Array:
-    """Return R⁻¹ of an upper R."""
-    free = len(root)
-    inverse = np.eye(free)
-    for i in range(free):
-        row = inverse[i]
-        for k in range(i, free):
-            row[k] /= root[k, k]
-            for j in range(k + 1, free):
-                row[j] -= row[k] * root[k, j]
-    return inverse
+def _products(rows: Array, vector: Array) -> Array:
+    found = np.empty(len(rows))
+    if len(vector) > _SHORT:
+        found[:] = np.dot(rows, vector)
+    else:
+        for i in range(len(rows)):
+            found[i] = product(rows[i], vector, 0)
+    return found
 
 
 def _cholesky(matrix: Array) -> Array:
@@ -470,7 +292,7 @@ def _cholesky(matrix: Array) -> Array:
     root = np.zeros((n, n))
     for i in range(n):
         for j in range(i + 1):
-            rest = matrix[i, j] - _product(root[i, :j], root[j, :j], 0)
+            rest = matrix[i, j] - product(root[i, :j], root[j, :j], 0)
             root[i, j] = rest / root[j, j] if j < i else (math.sqrt(rest) if rest > 0.0 else math.nan)
     return root
 
@@ -480,7 +302,7 @@ def _divide_rows(rows: Array, root: Array) -> None:
     n = len(root)
     for row in rows:
         for j in range(n):
-            row[j] = (row[j] - _product(root[j, :j], row[:j], 0)) / root[j, j]
+            row[j] = (row[j] - product(root[j, :j], row[:j], 0)) / root[j, j]
 
 
 def _divide_rows_back(rows: Array, root: Array) -> None:

@@ -27,7 +27,6 @@ class WeightedQP(LevelledSolver):
         mass_weighted: whether |u̇|² is u̇ᵀ·M·u̇.
 
     Raises:
-        MissingExtraError: daqp is not installed.
         ShapeError: not one weight a level.
         OutOfBoundsError: a weight or regularisation is not a finite number above 0, or that of λ below 1e-8 times
             that of u̇.

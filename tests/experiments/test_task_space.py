@@ -33,7 +33,6 @@ def test_the_configuration_says_what_the_class_does(kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["task_space_ur10", "task_space_atlas"])
 def test_every_claim_holds_and_is_drawn(name):
-    pytest.importorskip("daqp")
     pytest.importorskip("matplotlib")
     found = experiment(name)
     outcome = found.run()
@@ -72,7 +71,6 @@ def test_a_way_to_the_target_is_that_of_a_damped_point_and_passes_the_speed_limi
 
 @pytest.mark.parametrize("law", ["weighted", "hierarchical"])
 def test_a_qp_passes_no_limit(law):
-    pytest.importorskip("daqp")
     found = replace(TaskSpaceUr10(), duration=1.0)
     movement = found.movement(f"reach_{law}")
     run = movement.record()
@@ -83,8 +81,6 @@ def test_a_qp_passes_no_limit(law):
 
 @pytest.mark.parametrize("law", ["recursion", "hierarchical"])
 def test_a_target_out_of_reach_is_rested_before_and_the_reason_told(law):
-    if law == "hierarchical":
-        pytest.importorskip("daqp")
     movement = TaskSpaceUr10().movement(f"beyond_{law}")
     assert peak_to_peak(movement.record(), 0.5) < 1e-3
     at_once, resting = movement.controller.events
@@ -120,7 +116,6 @@ def test_noise_is_the_same_every_time_and_less_with_a_sensed_tool():
 
 @pytest.mark.slow
 def test_a_pelvis_whose_speed_is_not_known_makes_the_hand_late():
-    pytest.importorskip("daqp")
     found = replace(TaskSpaceAtlas(), ramp=0.5, duration=2.5, rates=(6.28,))
     late = {}
     for known in ("pose", "velocity"):
@@ -176,7 +171,6 @@ def test_wrong_settings_are_refused_by_name(settings, error, text):
 @pytest.mark.slow
 def test_strict_levels_rest_where_a_trunk_at_its_ends_keeps_the_hand_from_its_target():
     """With the pelvis 20 mm higher than it stands the hand does not come down to the lower target."""
-    pytest.importorskip("daqp")
     found = replace(TaskSpaceAtlas(), height=0.905)
     movement = found.movement("low_hierarchical")
     run = movement.record()
@@ -188,7 +182,6 @@ def test_strict_levels_rest_where_a_trunk_at_its_ends_keeps_the_hand_from_its_ta
 
 
 def test_strict_levels_rest_before_a_target_out_of_reach():
-    pytest.importorskip("daqp")
     found = replace(TaskSpaceUr10(), duration=3.0)
     run = found.movement("beyond_hierarchical").record()
     assert peak_to_peak(run, 0.5) < 1e-4, "m"

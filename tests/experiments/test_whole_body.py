@@ -11,8 +11,6 @@ from pliant.experiments.whole_body import WholeBody
 from pliant.experiments.whole_body_acts import Step, reach
 from pliant.experiments.whole_body_runs import Humanoid, force_on
 
-pytest.importorskip("daqp")
-
 
 def kicked(force):
     def act(controller, robot, t):

@@ -21,8 +21,6 @@ from pliant.controllers.task_space.weighted_qp import WeightedQP
 from pliant.envs.models.atlas import STANCE
 from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError, UnknownNameError
 
-pytest.importorskip("daqp")
-
 SOLVERS = {
     "weighted": partial(WeightedQP, weights=[1e4, 1e2, 1.0]),
     "levelled": HierarchicalQP,

@@ -15,8 +15,6 @@ from pliant.controllers.task_space.hierarchical_qp import HierarchicalQP
 from pliant.controllers.task_space.problem import Problem, Status
 from pliant.controllers.task_space.weighted_qp import WeightedQP
 
-pytest.importorskip("daqp")
-
 KINDS = {
     "fully actuated": {},
     "four passive": {"drives": 8},

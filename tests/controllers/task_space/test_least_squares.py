@@ -10,8 +10,6 @@ from pliant.controllers.task_space.hierarchical_qp import HierarchicalQP
 from pliant.controllers.task_space.problem import Problem, Status
 from pliant.controllers.task_space.weighted_qp import WeightedQP
 
-pytest.importorskip("daqp")
-
 SOLVERS = {
     "weighted": lambda problem: WeightedQP(problem, (100.0, 1.0, 0.1)[: len(problem.levels) - 1], 1e-6, 1e-6),
     "hierarchical": HierarchicalQP,

@@ -2,13 +2,10 @@
 
 import mujoco
 import numpy as np
-import pytest
 from tests.controllers.task_space.problems import ATLAS_WEIGHTS, Atlas
 
 from pliant.controllers.task_space.problem import Status
 from pliant.controllers.task_space.weighted_qp import WeightedQP
-
-pytest.importorskip("daqp")
 
 
 def run(atlas, steps, push=0.0):

@@ -10,8 +10,6 @@ from pliant.controllers.task_space import JointLimits, Mechanics, PointTask, Pos
 from pliant.controllers.task_space.hierarchical_qp import HierarchicalQP
 from pliant.errors import OutOfBoundsError
 
-pytest.importorskip("daqp")
-
 START = np.array([0.0, -np.pi / 4, np.pi / 2, -np.pi / 4, -np.pi / 2, 0.0])
 BEYOND = np.array([-1.6, 0.0, 0.3])
 """0.266 m beyond the reach of a UR10, m."""

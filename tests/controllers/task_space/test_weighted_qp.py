@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pytest
 from tests.controllers.task_space.problems import (
@@ -17,7 +15,7 @@ from tests.controllers.task_space.problems import (
 
 from pliant.controllers.task_space.problem import Status
 from pliant.controllers.task_space.weighted_qp import WeightedQP
-from pliant.errors import ConfigurationError, MissingExtraError, OutOfBoundsError, ShapeError
+from pliant.errors import ConfigurationError, OutOfBoundsError, ShapeError
 
 daqp = pytest.importorskip("daqp")
 
@@ -210,9 +208,3 @@ def test_a_problem_of_another_size_is_refused():
     solver = WeightedQP(random_problem(rng), WEIGHTS)
     with pytest.raises(ConfigurationError, match="degrees of freedom"):
         solver.solve(random_problem(rng, nv=13))
-
-
-def test_a_missing_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "daqp", None)
-    with pytest.raises(MissingExtraError, match=r"pliant\[task-space\]"):
-        WeightedQP(random_problem(np.random.default_rng(0)), WEIGHTS)
