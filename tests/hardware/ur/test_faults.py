@@ -61,7 +61,7 @@ def test_a_motion_that_something_else_ends_is_a_fault_with_its_cause(controller,
     go(robot, 0.05, 20)
     machine.fault(fault)
     assert re.search(words, keep_sending(robot))
-    with pytest.raises(RobotError, match=r"Call recover"):
+    with pytest.raises(RobotError, match=r"in Python: recover"):
         robot.send(np.zeros(6))
     assert robot.diagnostics()["fault"]
     if fault != "vanish":
