@@ -57,6 +57,7 @@ def first(process):
     return process()
 
 
+@pytest.mark.slow
 def test_the_second_process_loads_what_the_first_compiled(process, first):
     second = process()
     assert first["hits"] == 0
@@ -81,6 +82,7 @@ def test_a_law_is_compiled_anew_when_a_function_it_calls_elsewhere_has_changed(p
     assert found == [(-0.2, 3), (-0.2, 0), (-0.5, 3)]
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_costs_time_and_nothing_else(process, tmp_path):
     (tmp_path / "file").write_text("in the way")
     found = process(folder=tmp_path / "file" / "cache")

@@ -38,6 +38,7 @@ def configured(*overrides):
         return compose("deploy", overrides=list(overrides))
 
 
+@pytest.mark.slow
 def test_a_motion_is_played_and_recorded_on_the_emulated_controller(pliant, tmp_path):
     done = pliant("deploy", *MOTION)
     assert done.returncode == 0, done.stderr

@@ -2,6 +2,7 @@
 
 import mujoco
 import numpy as np
+import pytest
 from tests.controllers.task_space.problems import ATLAS_WEIGHTS, Atlas
 
 from pliant.controllers.task_space.problem import Status
@@ -36,6 +37,7 @@ def test_atlas_stands_still():
     np.testing.assert_allclose(atlas.data.site_xpos[atlas.feet, 2], 0.0, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_fall_is_survived():
     """All 1,000 instants have finite torques within bounds, whichever way of giving way they take."""
     atlas = Atlas()

@@ -114,6 +114,7 @@ def test_a_robot_moves_as_with_the_controller_in_its_own_process(control, addres
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_a_deployment_with_a_remote_controller(control, verb, tmp_path):
     pytest.importorskip("mcap")
     served = control("controller=setpoints", *MOTION)
