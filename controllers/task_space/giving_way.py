@@ -58,14 +58,12 @@ def relaxed(
     slack[limited, np.arange(len(limited))] = 1.0
     both, own = np.hstack([slack, rows]), len(limited)  # what costs most comes first, as in R of a level
     width = both.shape[1]
+    down, up = np.where(low > -INFINITE, low - at, low), np.where(high < INFINITE, high - at, high)
     found, step, held = compiled(least_norm)(
-        both,
-        np.zeros((0, width)),
+        np.zeros(width),
         np.eye(width),
         np.diag(np.where(np.arange(width) < own, 1.0, _ALL_MOTION)),
-        np.zeros(width),
-        np.where(low > -INFINITE, low - at, low),
-        np.where(high < INFINITE, high - at, high),
+        (both, np.zeros((0, width)), down, up),
         active,
     )
     if not found:
@@ -100,16 +98,10 @@ def slipping(
     without = low.copy(), high.copy()
     without[0][limits], without[1][limits] = -INFINITE, INFINITE
     status, found, tasks, step, held = compiled(levels.level)(
-        problem.constraint,
-        np.zeros((rows, rows)),
-        problem.constraint_wanted,
-        np.ones(rows),
-        _ALL_MOTION,
-        0.0,
-        *free,
-        drive,
-        problem.cone,
-        *without,
+        (problem.constraint, np.zeros((rows, rows)), problem.constraint_wanted, np.ones(rows)),
+        (_ALL_MOTION, 0.0),
+        tuple(free),
+        (drive, problem.cone, *without),
         active,
     )
     if status > levels.BOUNDED:

@@ -30,6 +30,8 @@ _INACCURATE = 1e-6
 _COUNTING = 1e-7
 """By how much a bound changes the slope of what is minimised to count, relative to 1 + the most that one does."""
 
+Bounds = tuple[Array, Array, Array, Array]
+"""drive and cone, of K; low and high, (bounds,) each."""
 _Among = tuple[Array, Array, Array, NDArray[np.int64], Array, Array, Array]
 """Of bounds that are active, and of the one behind them that is about to be: rows in y, of length 1, turned round;
 rows in z; lengths of the rows in y; places among all bounds; 1 of lower ones, −1 of upper ones; how far each is
@@ -39,28 +41,21 @@ _Mirrors = tuple[Array, Array, Array, Array]
 
 
 def least_norm(
-    drive: Array,
-    cone: Array,
-    basis: Array,
-    root: Array,
-    found: Array,
-    low: Array,
-    high: Array,
-    active: NDArray[np.int8],
+    found: Array, basis: Array, root: Array, bounds: Bounds, active: NDArray[np.int8]
 ) -> tuple[bool, Array, Array]:
     """Return whether there is a solution, the step R⁻¹·y, (free,), and the rows of K·B whose bounds count.
 
     Those are the ones without which less than the least would be had, by more than the smallness of y asks for.
 
     Args:
-        drive, cone: of K.
+        found: x, (nv + constraints,).
         basis: B, (nv + constraints, free).
         root: R, (free, free), upper.
-        found: x, (nv + constraints,).
-        low, high: (bounds,) each.
+        bounds: of K·x.
         active: at which bounds the solution may be, −1 below, 1 above, (bounds,); afterwards those at which it is,
             or between which there is none.
     """
+    drive, cone, low, high = bounds
     size, start = len(root), bounded_values(drive, cone, found)
     rows, plain, lengths = np.empty((size + 1, size)), np.empty((size + 1, size)), np.empty(size + 1)
     which, sides = np.empty(size + 1, dtype=np.int64), np.empty(size + 1)
@@ -70,11 +65,7 @@ def least_norm(
     work, ignored, count = mirrors[3], np.zeros(len(low), dtype=np.bool_), 0
     for p in range(len(low)):
         side, active[p] = -float(active[p]), 0
-        if (
-            side == 0.0
-            or count == size
-            or not _take(drive, cone, basis, root, start, low, high, p, side, count, among)
-        ):
+        if side == 0.0 or count == size or not _take(bounds, basis, root, start, p, side, count, among):
             continue
         _reflect(rows[count], count, mirrors)
         if _rest(work, count) > RANK:
@@ -97,7 +88,7 @@ def least_norm(
                 k = which[i]
                 gaps[i] = ((low[k] if sides[i] > 0.0 else high[k]) - at[k]) / lengths[i]
             return True, step + _step(count, mirrors, gaps, along, shares, root), held  # refined once
-        possible = _take(drive, cone, basis, root, start, low, high, p, side, count, among)
+        possible = _take(bounds, basis, root, start, p, side, count, among)
         if possible:
             possible, count = _enter(count, passed, turn, among, mirrors)
         if not possible:
@@ -149,10 +140,10 @@ def product(a: Array, b: Array, begin: int) -> float:
 
 
 def _take(
-    drive: Array, cone: Array, basis: Array, root: Array, start: Array, low: Array, high: Array,
-    p: int, side: float, count: int, among: _Among,
-) -> bool:  # fmt: skip
+    bounds: Bounds, basis: Array, root: Array, start: Array, p: int, side: float, count: int, among: _Among
+) -> bool:
     """Write a bound behind those that are active; return whether it bounds anything that moves."""
+    drive, cone, low, high = bounds
     rows, plain, lengths, which, sides, gaps, shares = among
     bound = low[p] if side > 0.0 else high[p]
     if abs(bound) >= INFINITE:

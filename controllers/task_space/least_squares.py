@@ -147,22 +147,16 @@ class LevelledSolver:
     def _tasks(self, problem: Problem, drive: Array, free: Free, low: Array, high: Array) -> Array:
         """Return x of the tasks, level by level."""
         status, found = compiled(levels.solve_levels)(
-            problem.jacobian,
-            problem.force_map,
-            problem.wanted,
-            problem.weight,
+            (problem.jacobian, problem.force_map, problem.wanted, problem.weight),
             self._scale,
             problem.scale,
             problem.braking,
             self._ends,
-            *self._damping,
+            self._damping,
             self._standing,
             problem.rest,
-            *free,
-            drive,
-            problem.cone,
-            low,
-            high,
+            tuple(free),
+            (drive, problem.cone, low, high),
             self._active,
         )
         if status == levels.NOT_FINITE:

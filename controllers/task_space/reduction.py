@@ -29,6 +29,13 @@ _SHORT = 12
 UNEVEN = 1e-8
 """Damping beside the longest row of a level, at least: rounding must not pass for a way."""
 
+Rows = tuple[Array, Array, Array, Array]
+"""G, F, b and w of tasks, see `Problem`: jacobian, force_map, wanted, weight."""
+Damping = tuple[float, float]
+"""Of z, above 0, and of λ, from 0 on."""
+Motions = tuple[Array, Array, Array]
+"""x₀, B and the offset of z, (free,)."""
+
 
 def eliminate(
     actuated: NDArray[np.int64],
@@ -93,36 +100,20 @@ def eliminate(
     return start, basis, drive, misfit
 
 
-def optimum(
-    jacobian: Array,
-    force_map: Array,
-    wanted: Array,
-    weight: Array,
-    damping: float,
-    force_damping: float,
-    start: Array,
-    basis: Array,
-    offset: Array,
-) -> tuple[Array, Array, Array, Array]:
+def optimum(rows: Rows, damping: Damping, motions: Motions) -> tuple[Array, Array, Array, Array]:
     """Return the optimum of a level without its bounds, and what a step away from it costs.
 
     With A·z − r for the level's rows and force_damping·λ it minimises |A·z − r|² + damping²·|z + offset|².
 
-    Args:
-        jacobian, force_map, wanted, weight: rows of the level, see `Problem`.
-        damping: above 0.
-        force_damping: of λ, from 0 on.
-        start, basis: see `eliminate`.
-        offset: of z, (free,).
-
     Returns:
         A and r; z, (free,); R, (free, free), upper: a step R⁻¹·y from z costs |y|².
     """
-    tasks, missing = _reduced(jacobian, force_map, wanted, weight, force_damping, start, basis)
+    start, basis, offset = motions
+    tasks, missing = _reduced(rows, damping[1], start, basis)
     longest = 0.0
     for row in tasks:
         longest = max(longest, product(row, row, 0))
-    step, root = _damped(tasks, missing, max(damping, UNEVEN * math.sqrt(longest)), offset)
+    step, root = _damped(tasks, missing, max(damping[0], UNEVEN * math.sqrt(longest)), offset)
     return tasks, missing, step, root
 
 
@@ -148,16 +139,9 @@ def narrow(tasks: Array, held: Array, basis: Array, offset: Array, step: Array) 
     return np.dot(basis, kept), np.dot(np.ascontiguousarray(kept.T), offset + step)
 
 
-def _reduced(
-    jacobian: Array,
-    force_map: Array,
-    wanted: Array,
-    weight: Array,
-    force_damping: float,
-    start: Array,
-    basis: Array,
-) -> tuple[Array, Array]:
+def _reduced(rows: Rows, force_damping: float, start: Array, basis: Array) -> tuple[Array, Array]:
     """Return A and r of a level."""
+    jacobian, force_map, wanted, weight = rows
     count, nv = jacobian.shape
     free, forces = basis.shape[1], len(start) - nv
     whole = count + forces if force_damping > 0.0 else count

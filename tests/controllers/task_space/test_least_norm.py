@@ -15,9 +15,9 @@ def search(rows, root, low, high, active=None):
     """Return whether there is a step, y = R·step, the rows that count, and which bounds it is at."""
     size = len(root)
     active = np.zeros(len(rows), dtype=np.int8) if active is None else active
-    bounds = (np.asarray(values, dtype=float) for values in (low, high))
+    ends = (np.asarray(values, dtype=float) for values in (low, high))
     fits, step, held = compiled(least_norm.least_norm)(
-        rows, np.zeros((0, size)), np.eye(size), root, np.zeros(size), *bounds, active
+        np.zeros(size), np.eye(size), root, (rows, np.zeros((0, size)), *ends), active
     )
     return fits, step, held, active
 

@@ -52,7 +52,7 @@ def optimum(problem, damping):
     start, basis, _, _ = eliminated(problem)
     offset = np.arange(basis.shape[1]) / basis.shape[1]
     level = problem.jacobian, problem.force_map, problem.wanted, problem.weight
-    return *compiled(reduction.optimum)(*level, damping, 0.0, start, basis, offset), offset
+    return *compiled(reduction.optimum)(level, (damping, 0.0), (start, basis, offset)), offset
 
 
 @pytest.mark.parametrize("levels", [(0, 14), (0, 20)])
