@@ -1,8 +1,8 @@
 """Action terms: what an action in [−1, 1] does.
 
 `Spread` is the command itself; `Limited` leads there no faster than a machine may; `Rate` is the command's speed.
-`Residual` adds to a controller's command, `Parameters` moves a controller's parameters. All but `Spread` keep
-something for each episode and work in Python, once a period.
+`AboutRest` adds to the resting command, `Residual` to that of a controller, of which `Parameters` moves the
+parameters. All but `Spread` keep something for each episode and work in Python, once a period.
 """
 
 import copy
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pliant.controllers.checks import finite_array, positive
 from pliant.controllers.controller import Controller
-from pliant.envs.selection import Names, as_names, matches
+from pliant.envs.selection import Names, as_names, matches, select
 from pliant.envs.tasks.kinematics import Kinematics
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.limits import Motion, MotionLimits, limit_motion
@@ -178,6 +178,105 @@ class Rate(_Moving):
 
         follow = _following(info, columns, MotionLimits(self.speed, self.acceleration), target)
         return with_controller(info, channels, np.zeros_like(spread.rest), _Follower(), follow)
+
+
+@dataclass(frozen=True)
+class AboutRest(Action):
+    """The command is the resting one plus an offset that follows the action through a low-pass.
+
+        command = rest + c,   ċ = (reach·a − c)/smoothing
+
+    What walking machines are mostly trained by: targets of the joints about the pose in which they stand.
+    """
+
+    reach: float | Mapping[str, float] = 0.3
+    """Largest offset, in the columns' unit: of all columns, or by name or glob of columns. 0: the column rests."""
+    smoothing: float = 0.0
+    """Time constant of the offsets, s; 0: none. Every step of a servo's goal is a peak of its torque."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reach", check_reach("action about_rest: reach", self.reach))
+        check_bounds("action about_rest: smoothing", self.smoothing, 0.0, 10.0, "s")
+
+    def on(self, info: RobotInfo, kinematics: Kinematics | None = None) -> ActionOnRobot:
+        """See `Action.on`. Its entries are called `COLUMN_offset`; what is beyond a column's bounds is cut off.
+
+        Raises:
+            UnknownNameError: a column that the robot does not have.
+            ConfigurationError: no column moves.
+        """
+        offsets = Offsets(info, self.reach, self.smoothing)
+        if not offsets.columns.size:
+            raise ConfigurationError("action about_rest: the reach of all columns is 0: nothing moves.")
+        rest, low, high = info.rest, info.low, info.high
+
+        def act(controller: Controller, action: Array, state: State, t: float, command: Array) -> None:
+            assert isinstance(controller, _AboutRest)
+            offsets.follow(controller.offset, action)
+            np.clip(rest + controller.offset, low, high, out=command)
+
+        channels = offsets.channels("offset")
+        return with_controller(info, channels, np.zeros(len(channels)), _AboutRest(rest), act)
+
+
+class _AboutRest(Controller):
+    """The resting command, and how far an episode is from it."""
+
+    def __init__(self, rest: Array) -> None:
+        self.rest, self.offset = rest, np.zeros(len(rest))
+
+    def reset(self, state: State) -> None:
+        self.offset = np.zeros(len(self.rest))
+
+    def update(self, state: State, t: float) -> Array:
+        return self.rest + self.offset
+
+
+class Offsets:
+    """Offsets of command columns that follow actions through a low-pass, exactly over a period.
+
+    Args:
+        info: the robot.
+        reach: largest offset by name or glob of columns, in their unit.
+        smoothing: time constant, s.
+
+    Raises:
+        UnknownNameError: a column that the robot does not have.
+    """
+
+    columns: NDArray[np.intp]
+    """Those that move."""
+
+    def __init__(self, info: RobotInfo, reach: Any, smoothing: float) -> None:
+        self._info, self._largest = info, np.zeros(len(info.command))
+        for name, value in reach.items():
+            self._largest[select(name, info.command, "command column", f"robot {info.name!r}")] = value
+        self.columns = np.flatnonzero(self._largest)
+        self._kept = math.exp(-info.period / smoothing) if smoothing else 0.0
+
+    def channels(self, what: str) -> tuple[Channel, ...]:
+        """Return what the actions move, `COLUMN_what`."""
+        return tuple(
+            replace(self._info.command[i], name=f"{self._info.command[i].name}_{what}", low=-r, high=r, rest=0.0)
+            for i, r in zip(self.columns.tolist(), self._largest[self.columns].tolist(), strict=True)
+        )
+
+    def follow(self, offset: Array, action: Array) -> None:
+        """Lead the offsets of an episode, (columns of the robot,), on by a period."""
+        offset *= self._kept
+        offset[self.columns] += (1.0 - self._kept) * self._largest[self.columns] * action
+
+
+def check_reach(what: str, reach: Any) -> dict[str, float]:
+    """Return how far columns may be moved by name or glob, without those that rest.
+
+    Raises:
+        ConfigurationError, OutOfBoundsError: not a number from 0, or a mapping to such.
+    """
+    given = reach if isinstance(reach, Mapping) else {"*/*": reach}
+    return {
+        name: value for name, value in given.items() if check_bounds(f"{what} of {name}", value, 0.0, math.inf)
+    }
 
 
 @dataclass(frozen=True)

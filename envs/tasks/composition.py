@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from pliant.envs.tasks.actions import Action, Limited, Parameters, Rate, Residual, Spread
+from pliant.envs.tasks.actions import AboutRest, Action, Limited, Parameters, Rate, Residual, Spread
 from pliant.envs.tasks.ends import ENDS
 from pliant.envs.tasks.gait import GaitAction
 from pliant.envs.tasks.goals import GOALS, Goal
@@ -24,6 +24,7 @@ ACTIONS: Final[Mapping[str, Callable[..., Action]]] = {
     "spread": Spread,
     "limited": Limited,
     "rate": Rate,
+    "about_rest": AboutRest,
     "residual": Residual,
     "parameters": Parameters,
     "interaction": Interaction,

@@ -12,8 +12,7 @@ import numpy as np
 from pliant.controllers.checks import finite_array, positive
 from pliant.controllers.controller import Controller
 from pliant.controllers.gaits import FootGait, Gait, Hopf, Kuramoto, MatsuokaGait, MatsuokaUnit, Salamander
-from pliant.envs.selection import select
-from pliant.envs.tasks.actions import Action, ActionOnRobot, with_controller
+from pliant.envs.tasks.actions import Action, ActionOnRobot, Offsets, check_reach, with_controller
 from pliant.envs.tasks.kinematics import Kinematics
 from pliant.errors import ConfigurationError, check_bounds, unknown_name
 from pliant.hardware.robot import Array, Channel, RobotInfo, State
@@ -95,10 +94,7 @@ class GaitAction(Action):
             low, high = finite_array(f"action gait: {name}", bounds, (2,))
             if not low < high:
                 raise ConfigurationError(f"action gait: {name}: low {low:g} must be below high {high:g}.")
-        residual = self.residual if isinstance(self.residual, Mapping) else {"*/*": self.residual}
-        for name, value in residual.items():
-            check_bounds(f"action gait: residual of {name}", value, 0.0, math.pi, "rad")
-        object.__setattr__(self, "residual", {name: value for name, value in residual.items() if value})
+        object.__setattr__(self, "residual", check_reach("action gait: residual", self.residual))
         if not (self.parameters or self.residual):
             raise ConfigurationError("action gait: neither parameters nor a residual: nothing moves.")
         check_bounds("action gait: smoothing", self.smoothing, 0.0, 10.0, "s")
@@ -114,31 +110,27 @@ class GaitAction(Action):
         names = [name for name in _PARAMETERS if name in self.parameters]
         ranges = np.array([self.parameters[name] for name in names]).reshape(-1, 2)
         present = self._check(gait, names, ranges)
-        reach = self._reach(info)
-        corrected = np.flatnonzero(reach)
-        channels = [
+        corrections = Offsets(info, self.residual, self.smoothing)
+        channels = tuple(
             Channel(f"gait/{name}", _PARAMETERS[name], least, most, rest)
             for name, (least, most), rest in zip(names, ranges.tolist(), present, strict=True)
-        ]
-        for i in corrected.tolist():
-            column, bound = info.command[i], float(reach[i])
-            channels.append(Channel(f"{column.name}_residual", column.unit, -bound, bound, 0.0))
+        )
         middle, half = ranges.mean(axis=1), np.diff(ranges)[:, 0] / 2.0
-        count, low, high, largest = len(names), info.low, info.high, reach[corrected]
-        kept = math.exp(-info.period / self.smoothing) if self.smoothing else 0.0
+        count, low, high = len(names), info.low, info.high
 
         def act(controller: Controller, action: Array, state: State, t: float, command: Array) -> None:
             assert isinstance(controller, _Corrected)
             for name, value in zip(names, (middle + half * action[:count]).tolist(), strict=True):
                 setattr(controller.gait, name, value)
-            controller.correction *= kept
-            controller.correction[corrected] += (1.0 - kept) * largest * action[count:]
+            corrections.follow(controller.correction, action[count:])
             command[:] = controller.update(state, t)
             np.clip(command, low, high, out=command)
 
-        rest = np.concatenate([(np.array(present) - middle) / half, np.zeros(len(corrected))])
+        rest = np.concatenate([(np.array(present) - middle) / half, np.zeros(len(corrections.columns))])
         told = tuple(Channel(f"gait/{name}", "1", -1.0, 1.0) for name in ("sine", "cosine"))
-        on_robot = with_controller(info, tuple(channels), rest, _Corrected(gait, len(info.command)), act)
+        on_robot = with_controller(
+            info, (*channels, *corrections.channels("residual")), rest, _Corrected(gait, len(info.command)), act
+        )
         return on_robot._replace(told=told, tell=_tell)
 
     def on_robot(self, info: RobotInfo) -> Gait:
@@ -162,14 +154,6 @@ class GaitAction(Action):
         for name, value in zip(names, present, strict=True):
             setattr(gait, name, value)
         return present
-
-    def _reach(self, info: RobotInfo) -> Array:
-        """Largest correction of each column, (columns,)."""
-        assert isinstance(self.residual, Mapping)
-        reach = np.zeros(len(info.command))
-        for name, value in self.residual.items():
-            reach[select(name, info.command, "command column", f"robot {info.name!r}")] = value
-        return reach
 
 
 class _Corrected(Controller):

@@ -155,6 +155,15 @@ def time_left(duration: float, step: float, period: float) -> float:
     return max(periods(duration, period) - step, 0.0) * period
 
 
+@observation(
+    (Channel("clock/sine", "1", -1.0, 1.0), Channel("clock/cosine", "1", -1.0, 1.0)), positive="frequency"
+)
+def clock(step: float, period: float, out: Array, frequency: float = 1.0) -> None:
+    """Sine and cosine of 2π·`frequency`·t, Hz: something to step by, where no gait says its phase."""
+    phase = 2.0 * math.pi * frequency * step * period
+    out[0], out[1] = math.sin(phase), math.cos(phase)
+
+
 def _axes(name: str, unit: str, bound: float) -> Callable[..., Sequence[Channel]]:
     def channels(selected: Mapping[str, Sequence[Channel]], parameters: Mapping[str, Any]) -> Sequence[Channel]:
         return [Channel(f"{name}_{axis}", unit, -bound, bound) for axis in "xyz"]
@@ -180,6 +189,6 @@ OBSERVATIONS: Final[dict[str, Callable[..., ObservationTerm]]] = {
     "commands": Commands,
     "goal": Goal,
     "last_action": LastAction,
-    **{term.name: term for term in (error, preview, time_left, gravity, yaw)},
+    **{term.name: term for term in (error, preview, time_left, clock, gravity, yaw)},
 }
 """By name."""

@@ -1,5 +1,7 @@
 """Action terms: a command, a correction of a controller's, the parameters of a controller."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from pliant.controllers import Controller, MinimumJerk, Setpoints
 from pliant.envs import PliantEnv, SimulatedRobot
 from pliant.envs.models.rig1 import rig1
 from pliant.envs.tasks import Reach
-from pliant.envs.tasks.actions import Limited, Parameters, Rate, Residual, Spread
+from pliant.envs.tasks.actions import AboutRest, Limited, Parameters, Rate, Residual, Spread
 from pliant.envs.vector import PliantVectorEnv
 from pliant.errors import ConfigurationError, MismatchError, OutOfBoundsError, ShapeError, UnknownNameError
 
@@ -43,6 +45,34 @@ def test_the_action_corrects_a_controllers_command(info, begin, lead):
         expected = np.clip([swing + 0.1, swing, swing - 0.1], info.low, info.high)
         np.testing.assert_allclose(episodes.command[0], expected)
         assert task.judge(episodes)
+
+
+def test_the_command_is_moved_about_the_resting_one_with_a_delay(info, begin):
+    action = AboutRest({"hip/equilibrium": 0.1, "*/preset": 0.4}, smoothing=0.05)
+    task, episodes = begin(REACH.but(action=action))
+    assert [(c.name, c.low, c.high, c.rest) for c in task.actions] == [
+        ("hip/equilibrium_offset", -0.1, 0.1, 0.0),
+        ("hip/preset_offset", -0.4, 0.4, 0.0),
+    ]
+    for k in range(40):
+        episodes.action[:] = [-1.0, 1.0]
+        assert task.act(episodes)
+        share = 1.0 - math.exp(-(k + 1) * info.period / 0.05)
+        offset = share * np.array([-0.1, 0.4, 0.0])
+        expected = np.clip(info.rest + offset, info.low, info.high)
+        np.testing.assert_allclose(episodes.command[0], expected, atol=1e-12)
+        assert task.judge(episodes)
+    task.begin(episodes, 0, np.random.default_rng(0))
+    episodes.action[:] = 0.0
+    assert task.act(episodes)
+    np.testing.assert_array_equal(episodes.command[0], info.rest)
+
+
+def test_an_offset_without_smoothing_is_there_at_once_and_stays_within_the_columns_bounds(info, begin):
+    task, episodes = begin(REACH.but(action=AboutRest(reach=1e3)))
+    episodes.action[:] = [-1.0, 1.0, 1.0]
+    assert task.act(episodes)
+    np.testing.assert_array_equal(episodes.command[0], [info.low[0], info.high[1], info.high[2]])
 
 
 def test_the_action_moves_a_controllers_parameters(begin):
@@ -100,6 +130,9 @@ def test_a_command_of_the_wrong_size_is_named(begin):
         (lambda: Residual("pd"), ConfigurationError, r"controller is 'pd'.*update\(state, t\)"),
         (lambda: Residual(Swing(), scale=0.0), OutOfBoundsError, "scale"),
         (lambda: Residual(Swing(), scale=3.0), OutOfBoundsError, "scale"),
+        (lambda: AboutRest(reach=-0.1), OutOfBoundsError, "reach"),
+        (lambda: AboutRest(reach={"a": math.nan}), OutOfBoundsError, "reach of a is nan"),
+        (lambda: AboutRest(smoothing=-1.0), OutOfBoundsError, "smoothing"),
         (lambda: Parameters(Swing()), ConfigurationError, "names no parameter"),
         (lambda: Parameters(Swing(), {"amplitud": (0, 1)}), UnknownNameError, "Did you mean 'amplitude'"),
         (lambda: Parameters(Swing(), {"amplitude": (1, 0)}), ConfigurationError, "amplitude: low 1 must be below"),
@@ -115,6 +148,13 @@ def test_a_controller_of_another_robot_is_refused_before_anything_is_begun(info)
     other = Setpoints(MinimumJerk(0.0, 0.3, 1.0), SimulatedRobot(rig1()).info)
     with pytest.raises(MismatchError, match="the setpoints does not fit the robot 'everything'"):
         REACH.but(action=Residual(other)).on(info)
+
+
+def test_offsets_of_columns_that_are_not_there_or_of_none_are_refused(info):
+    with pytest.raises(UnknownNameError, match="command column 'hip/presett'"):
+        AboutRest({"hip/presett": 0.1}).on(info)
+    with pytest.raises(ConfigurationError, match="nothing moves"):
+        AboutRest(0.0).on(info)
 
 
 def test_columns_are_chosen_by_glob_too(info):

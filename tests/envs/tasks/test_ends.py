@@ -7,7 +7,7 @@ import pytest
 from pliant.controllers.trajectories import MinimumJerk
 from pliant.envs.tasks import Task, ends
 from pliant.envs.tasks.goals import Drawn, JointTrajectory, Pose, Posture
-from pliant.envs.tasks.observations import Signals, error, gravity, preview, time_left, yaw
+from pliant.envs.tasks.observations import Signals, clock, error, gravity, preview, time_left, yaw
 from pliant.envs.tasks.rewards import alive, value
 from pliant.errors import UnknownNameError
 
@@ -145,6 +145,7 @@ def test_errors_previews_and_time_left_are_seen(begin, lead):
         error=error(goals="*/desired_position"),
         ahead=preview(ahead=[1, 2]),
         time=time_left(duration=0.06),
+        clock=clock(frequency=2.0),
     )
     _, seen = lead(*begin(task), **{"hip__position": 0.5})
     at = lambda k: float(motion.position(k * PERIOD)[0])  # noqa: E731
@@ -152,3 +153,5 @@ def test_errors_previews_and_time_left_are_seen(begin, lead):
     assert seen["knee/desired_position"] == pytest.approx(at(2), abs=1e-7)
     assert seen["knee/desired_position_in_2"] == pytest.approx(at(3), abs=1e-7)
     assert seen["time/left"] == pytest.approx(0.04)
+    angle = 2.0 * math.pi * 2.0 * 0.02
+    assert [seen["clock/sine"], seen["clock/cosine"]] == pytest.approx([math.sin(angle), math.cos(angle)])
