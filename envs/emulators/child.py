@@ -56,15 +56,19 @@ class EmulatorProcess:
             raise RobotError(f"the {self._what} runs already.")
         context = multiprocessing.get_context("spawn")
         here, there = context.Pipe()
-        arguments = (self._what, self._make, os.getpid(), there)
+        arguments = (self._what, os.getpid(), there)
         process = context.Process(target=_serve, args=arguments, name=self._what, daemon=True)
         process.start()
         there.close()
         self._process = process
         try:
+            here.send(self._make)  # not as an argument: more than a pipe holds would wait for a process that has died
             problem = here.recv() if here.poll(_START_TIME) else RobotError("it does not start.")
-        except EOFError:
-            problem = RobotError("its process has ended.")
+        except (EOFError, OSError):
+            problem = RobotError(
+                "its process has ended. A script that starts one does so below `if __name__ == \"__main__\":`, since "
+                "the process imports the script too."
+            )
         if problem is not None:
             self.stop()
             raise problem if isinstance(problem, PliantError) else RobotError(f"{self._what}: {problem!r}.")
@@ -100,12 +104,12 @@ class EmulatorProcess:
         self.stop()
 
 
-def _serve(what: str, make: Callable[[], Emulator], parent: int, starter: Connection) -> None:
+def _serve(what: str, parent: int, starter: Connection) -> None:
     # Keys of the terminal, and its end, are for the driver, which still brings its robot to rest.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     try:
-        emulator = make()
+        emulator = starter.recv()()
     except Exception as error:
         starter.send(error if isinstance(error, PliantError) else RobotError(f"{what}: {error!r}."))
         return

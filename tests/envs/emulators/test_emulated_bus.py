@@ -464,6 +464,25 @@ def test_bus_ends_with_the_process_that_started_it(tmp_path):
     assert eventually(lambda: not (tmp_path / "bus").is_symlink())
 
 
+def test_a_script_that_starts_one_at_its_top_level_is_told_where_to(tmp_path):
+    """Its process imports the script and ends there, before it has read a plant larger than a pipe holds."""
+    command = script(
+        tmp_path,
+        """
+        import functools, sys
+        from pliant.envs.emulators.dynamixel.bus import BusSettings
+        from pliant.envs.emulators.dynamixel.process import EmulatedBus
+        from pliant.envs.emulators.dynamixel.servo import ServoSettings
+
+        plant = functools.partial(print, bytes(1_000_000))
+        EmulatedBus(sys.argv[1], BusSettings((ServoSettings(1, "AX-12A"),)), plant).start()
+        """,
+    )
+    ended = subprocess.run(command, timeout=900, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert "its process has ended. A script that starts one does so below `if __name__" in ended.stderr
+
+
 def test_watchdog_stops_the_servos_when_their_driver_is_killed(lone, tmp_path):
     """Kill -9 of the process on the port, with a watchdog of 100 ms armed."""
     command = script(
