@@ -26,6 +26,8 @@ EXPLICIT_SHARE = 0.25
 _POSES = 16
 _SEARCHES, _SEARCH_STEPS = 3, 25
 """From how many of the random poses the worst one is looked for, and for how many steps."""
+_TILT = 1e-6
+"""By which a pose is changed for the slope of its inertia, rad or m."""
 
 _LONGEST = 1e6
 """A step that nothing bounds, s."""
@@ -85,32 +87,64 @@ class _Masses:
 
     def of(self, pose: Array) -> Array:
         """Inertia matrix in a pose of the scalar joints, (nv, nv)."""
+        self._set(pose)
+        result = np.zeros((self._model.nv, self._model.nv))
+        mujoco.mj_fullM(self._model, self._data, result)
+        return result
+
+    def slope(self, pose: Array, motion: Array) -> Array:
+        """d(vᵀ·M·v)/dq of each scalar joint, v being fixed velocities, (joints,)."""
+        model, data, product = self._model, self._data, np.empty(self._model.nv)
+
+        def twice_the_energy(pose: Array) -> float:
+            self._set(pose)
+            mujoco.mj_mulM(model, data, product, motion)
+            return float(motion @ product)
+
+        here, tilted, found = twice_the_energy(pose), pose.copy(), np.empty(len(pose))
+        for k in range(len(pose)):
+            tilted[k] += _TILT
+            found[k] = (twice_the_energy(tilted) - here) / _TILT
+            tilted[k] = pose[k]
+        return found
+
+    def with_worst(self, bound: "_Bound") -> Array:
+        """The matrices, and those of poses near the worst of them that bound the step most, (n, nv, nv).
+
+        Under a single-step integrator a pose is worse where the largest eigenvalue at the bound so far is above 4.
+        It is climbed by dλ = −uᵀ·dM·u, u = M⁻¹·diag(√(K·h² + 2·D·h))·v with the eigenvector v.
+        """
+        if len(self._places) < 2:
+            return self.matrices
+        from scipy.optimize import Bounds, minimize
+
+        step, limits = bound.largest_step(self.matrices)[0], Bounds(self._low, self._high)
+
+        def height(pose: Array) -> float:
+            if bound.rk4:
+                return bound.largest_step(self.of(np.clip(pose, self._low, self._high))[None])[0]
+            return -math.log(bound.quickest(self.of(pose), step)[0])
+
+        def height_and_slope(pose: Array) -> tuple[float, Array]:
+            largest, motion = bound.quickest(self.of(pose), step)
+            return -math.log(largest), self.slope(pose, motion) / largest
+
+        found = list(self.matrices)
+        for start in np.argsort([height(pose) for pose in self.poses])[:_SEARCHES].tolist():
+            worst = minimize(
+                height if bound.rk4 else height_and_slope, self.poses[start], jac=None if bound.rk4 else True,
+                method="L-BFGS-B", bounds=limits, options={"maxiter": _SEARCH_STEPS, "eps": 1e-4},
+            )  # type: ignore[call-overload]  # fmt: skip
+            found.append(self.of(np.asarray(worst.x, dtype=np.float64)))
+        return np.array(found)
+
+    def _set(self, pose: Array) -> None:
+        """Compute the inertia in a pose of the scalar joints."""
         model, data = self._model, self._data
         data.qpos[model.jnt_qposadr[self._places]] = pose
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
         mujoco.mj_makeM(model, data)
-        result = np.zeros((model.nv, model.nv))
-        mujoco.mj_fullM(model, data, result)
-        return result
-
-    def with_worst(self, bound: Callable[[Array], float]) -> Array:
-        """The matrices, and those of poses for which `bound` is least near the worst of them, (n, nv, nv)."""
-        if len(self._places) < 2:
-            return self.matrices
-        from scipy.optimize import Bounds, minimize
-
-        def bound_in(pose: Array) -> float:
-            return bound(self.of(np.clip(pose, self._low, self._high)))
-
-        found, limits = list(self.matrices), Bounds(self._low, self._high)
-        for start in np.argsort([bound(matrix) for matrix in self.matrices])[:_SEARCHES].tolist():
-            worst = minimize(
-                bound_in, self.poses[start], method="L-BFGS-B", bounds=limits,
-                options={"maxiter": _SEARCH_STEPS, "eps": 1e-4},
-            )  # fmt: skip
-            found.append(self.of(np.asarray(worst.x, dtype=np.float64)))
-        return np.array(found)
 
 
 def free_inertia(model: mujoco.MjModel, joint: int) -> float:
@@ -150,8 +184,7 @@ def stability_margin(model: mujoco.MjModel, joints: Joints) -> Margin | None:
         return None
     masses = _Masses(model)
     bound = _Bound(model, known, _least_inertias(masses.matrices))
-    matrices = masses.with_worst(lambda matrix: bound.largest_step(matrix[None])[0])
-    return bound.margin(matrices)
+    return bound.margin(masses.with_worst(bound))
 
 
 class _Bound:
@@ -167,21 +200,28 @@ class _Bound:
         self._most = np.where(self._implicit, shares, np.inf)
         self._bristles = 5.0 * shares * [joint.bristle for joint in known]
         self._motors = np.array([1.0 / joint.rotor for joint in known])
-        self._rk4 = int(model.opt.integrator) == _RK4
+        self.rk4 = int(model.opt.integrator) == _RK4
         self._links = np.array(model.dof_damping).reshape(model.nv, -1)[:, 0].copy()
-        self._carried = np.zeros(model.nv) if self._rk4 or not _carries_damping(model) else self._links.copy()
+        self._carried = np.zeros(model.nv) if self.rk4 or not _carries_damping(model) else self._links.copy()
         for joint in known:
             self._carried[joint.dof] += joint.carried_damping
 
     def largest_step(self, matrices: Array) -> tuple[float, int]:
         """The step, s, and which of the joints moves most in the vibration that bounds it."""
-        return self._of_rk4(matrices) if self._rk4 else self._of_single_steps(matrices)
+        return self._of_rk4(matrices) if self.rk4 else self._of_single_steps(matrices)
+
+    def quickest(self, matrix: Array, step: float) -> tuple[float, Array]:
+        """Largest eigenvalue of M⁻¹·diag(K·h² + 2·D·h) in a pose, and the velocities of its vibration, (nv,)."""
+        root = np.sqrt(self._loads(step))
+        whole = np.linalg.inv(matrix + 0.5 * step * np.diag(self._carried))[:, self._dofs]
+        values, vectors = np.linalg.eigh(root[:, None] * (whole[self._dofs] + np.diag(self._motors)) * root)
+        return float(values[-1]), whole @ (root * vectors[:, -1])
 
     def margin(self, matrices: Array) -> Margin:
         """The bound with what makes it."""
         step, index = self.largest_step(matrices)
         stiffness, damping = float(self._stiffness[index]), float(self._damping[index])
-        inertia = float(self._loads(step)[index]) / (8.0 if self._rk4 else 4.0)
+        inertia = float(self._loads(step)[index]) / (8.0 if self.rk4 else 4.0)
         return Margin(self._known[index].name, stiffness, damping, inertia, step)
 
     def _loads(self, step: float) -> Array:
