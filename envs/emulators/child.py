@@ -62,12 +62,12 @@ class EmulatorProcess:
         there.close()
         self._process = process
         try:
-            here.send(self._make)  # not as an argument: more than a pipe holds would wait for a process that has died
+            here.send(self._make)  # as an argument, more than a pipe holds would wait for a process that has died
             problem = here.recv() if here.poll(_START_TIME) else RobotError("it does not start.")
         except (EOFError, OSError):
             problem = RobotError(
-                "its process has ended. A script that starts one does so below `if __name__ == \"__main__\":`, since "
-                "the process imports the script too."
+                'its process has ended. A script that starts one does so below `if __name__ == "__main__":`, '
+                "since the process imports the script too."
             )
         if problem is not None:
             self.stop()
