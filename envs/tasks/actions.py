@@ -237,20 +237,25 @@ class Offsets:
 
     Args:
         info: the robot.
-        reach: largest offset by name or glob of columns, in their unit.
+        reach: largest offset by name or glob of columns, in their unit; the last that fits a column holds.
         smoothing: time constant, s.
 
     Raises:
         UnknownNameError: a column that the robot does not have.
+        OutOfBoundsError: an angle beyond π: degrees?
     """
 
     columns: NDArray[np.intp]
     """Those that move."""
 
-    def __init__(self, info: RobotInfo, reach: Any, smoothing: float) -> None:
+    def __init__(self, info: RobotInfo, reach: float | Mapping[str, float], smoothing: float) -> None:
+        assert isinstance(reach, Mapping), "checked by check_reach"
         self._info, self._largest = info, np.zeros(len(info.command))
         for name, value in reach.items():
-            self._largest[select(name, info.command, "command column", f"robot {info.name!r}")] = value
+            for i in select(name, info.command, "command column", f"robot {info.name!r}"):
+                column = info.command[i]
+                most = math.pi if column.unit == "rad" else math.inf
+                self._largest[i] = check_bounds(f"reach of {column.name}", value, 0.0, most, column.unit)
         self.columns = np.flatnonzero(self._largest)
         self._kept = math.exp(-info.period / smoothing) if smoothing else 0.0
 
@@ -267,16 +272,14 @@ class Offsets:
         offset[self.columns] += (1.0 - self._kept) * self._largest[self.columns] * action
 
 
-def check_reach(what: str, reach: Any) -> dict[str, float]:
-    """Return how far columns may be moved by name or glob, without those that rest.
+def check_reach(what: str, reach: float | Mapping[str, float]) -> dict[str, float]:
+    """Return how far columns may be moved by name or glob.
 
     Raises:
-        ConfigurationError, OutOfBoundsError: not a number from 0, or a mapping to such.
+        OutOfBoundsError: not a number from 0 on, or a mapping to such.
     """
     given = reach if isinstance(reach, Mapping) else {"*/*": reach}
-    return {
-        name: value for name, value in given.items() if check_bounds(f"{what} of {name}", value, 0.0, math.inf)
-    }
+    return {name: check_bounds(f"{what} of {name}", value, 0.0, math.inf) for name, value in given.items()}
 
 
 @dataclass(frozen=True)

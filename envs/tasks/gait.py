@@ -95,7 +95,8 @@ class GaitAction(Action):
             if not low < high:
                 raise ConfigurationError(f"action gait: {name}: low {low:g} must be below high {high:g}.")
         object.__setattr__(self, "residual", check_reach("action gait: residual", self.residual))
-        if not (self.parameters or self.residual):
+        assert isinstance(self.residual, Mapping)
+        if not (self.parameters or any(self.residual.values())):
             raise ConfigurationError("action gait: neither parameters nor a residual: nothing moves.")
         check_bounds("action gait: smoothing", self.smoothing, 0.0, 10.0, "s")
 

@@ -155,9 +155,13 @@ def time_left(duration: float, step: float, period: float) -> float:
     return max(periods(duration, period) - step, 0.0) * period
 
 
-@observation(
-    (Channel("clock/sine", "1", -1.0, 1.0), Channel("clock/cosine", "1", -1.0, 1.0)), positive="frequency"
-)
+def _sine_and_cosine(
+    selected: Mapping[str, Sequence[Channel]], parameters: Mapping[str, Any]
+) -> Sequence[Channel]:
+    return [Channel(f"clock/{name}", "1", -1.0, 1.0) for name in ("sine", "cosine")]
+
+
+@observation(_sine_and_cosine, positive="frequency")
 def clock(step: float, period: float, out: Array, frequency: float = 1.0) -> None:
     """Sine and cosine of 2π·`frequency`·t, Hz: something to step by, where no gait says its phase."""
     phase = 2.0 * math.pi * frequency * step * period

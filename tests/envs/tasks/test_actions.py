@@ -69,7 +69,7 @@ def test_the_command_is_moved_about_the_resting_one_with_a_delay(info, begin):
 
 
 def test_an_offset_without_smoothing_is_there_at_once_and_stays_within_the_columns_bounds(info, begin):
-    task, episodes = begin(REACH.but(action=AboutRest(reach=1e3)))
+    task, episodes = begin(REACH.but(action=AboutRest(reach=3.0)))
     episodes.action[:] = [-1.0, 1.0, 1.0]
     assert task.act(episodes)
     np.testing.assert_array_equal(episodes.command[0], [info.low[0], info.high[1], info.high[2]])
@@ -155,6 +155,15 @@ def test_offsets_of_columns_that_are_not_there_or_of_none_are_refused(info):
         AboutRest({"hip/presett": 0.1}).on(info)
     with pytest.raises(ConfigurationError, match="nothing moves"):
         AboutRest(0.0).on(info)
+    with pytest.raises(OutOfBoundsError, match="reach of hip/equilibrium = 20 rad"):
+        AboutRest({"hip/equilibrium": 20.0}).on(info)
+
+
+def test_what_is_said_of_a_column_last_holds(info):
+    assert [c.name for c in AboutRest({"*/*": 0.2, "hip/preset": 0.0}).on(info).channels] == [
+        "hip/equilibrium_offset",
+        "knee/equilibrium_offset",
+    ]
 
 
 def test_columns_are_chosen_by_glob_too(info):
