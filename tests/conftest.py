@@ -1,3 +1,4 @@
+import gc
 import importlib
 import os
 import signal
@@ -47,6 +48,12 @@ def pytest_collection_modifyitems(config, items):
         for item in items:
             if not any(name in str(item.path.relative_to(config.rootpath)) for name in _TRACED):
                 item.add_marker("no_cover")
+
+
+def pytest_collection_finish(session):
+    """Leave what is imported by now to no later collection of garbage: a sixth of the time of all tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -38,6 +38,7 @@ def test_the_commands_of_the_page_run(folder, verb, pliant):
         assert status == 0, f"{line}\n{out}\n{err}"
 
 
+@pytest.mark.slow
 def test_the_code_of_the_page_runs(folder):
     (code,) = blocks(PAGE, "python")
     assert "{'tip': 'tcp'}" in run_python(code, folder)

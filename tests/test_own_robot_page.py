@@ -66,6 +66,7 @@ def test_the_code_of_the_page_runs(folder, capsys):
     assert scope["many"].reset(seed=0)[0].shape == (16, 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "module"), [("docs/own-law.md", "mylaws"), ("docs/own-drive.md", "mydrives")])
 def test_what_is_ones_own_may_drive_a_joint_of_the_file(folder, page, module):
     """The line that the page shows, of a joint of this page's arm."""

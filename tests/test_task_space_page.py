@@ -21,12 +21,14 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_code_of_the_page_does_what_it_says(folder):
     motion, law = blocks(PAGE, "python")
     assert run_python(motion, folder) == "True\n"
     assert run_python(law, folder) == "True\n"
 
 
+@pytest.mark.slow
 def test_a_robot_of_ones_own_does_a_task_from_the_command_line(folder, verb):
     (command,) = [line for block in blocks(PAGE, "sh") for line in block.splitlines() if "planar.yaml" in line]
     status, _, err = verb("deploy", *shlex.split(command)[2:])

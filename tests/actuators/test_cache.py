@@ -68,6 +68,7 @@ def test_the_second_process_loads_what_the_first_compiled(process, first):
     assert another["functions"] - another["hits"] == 3, "only the new law is compiled"
 
 
+@pytest.mark.slow
 def test_a_law_is_compiled_anew_when_a_function_it_calls_elsewhere_has_changed(process, first, tmp_path):
     (tmp_path / "their_law.py").write_text(LAW)
     found = []

@@ -124,6 +124,7 @@ def test_what_is_held_after_the_motion_is_what_was_reached(law):
     assert np.abs(positions[-1] - positions[len(rows)]).max() < 0.03, "which it stays at"
 
 
+@pytest.mark.slow
 def test_a_deployment_leaves_recording_metrics_and_report(quickly, file, learned, tmp_path):
     done = quickly("deploy", f"feedforward={file}", "hardware=emulated", "learning.trials=1", "hydra.run.dir=out")
     assert done.returncode == 0, done.stderr
@@ -242,6 +243,7 @@ def deployed(live, file, tmp_path):
 MOTORS = (1, 2, 3, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.real_time
 def test_kill_9_leaves_the_servos_stopped_by_their_watchdog_in_the_set_time(live, deployed):
     assert [live.register(i, "bus_watchdog") for i in MOTORS] == [10] * 4, "0.2 s"
@@ -279,6 +281,7 @@ def test_a_signal_walks_home_releases_and_keeps_the_results(live, deployed, numb
     assert read_recording(tmp_path / "out" / "recording.mcap").complete
 
 
+@pytest.mark.slow
 def test_a_trip_on_the_way_home_is_the_reason_and_status_2(file, monkeypatch, tmp_path):
     robot, safety = machine("emulated")
     walk_home = SafeRobot._walk_home

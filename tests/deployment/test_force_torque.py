@@ -51,6 +51,7 @@ def simulated_wrenches(overrides, pushes):
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.real_time
 @pytest.mark.parametrize(
     ("arm", "polyscope"),

@@ -124,7 +124,7 @@ def terminate(fault):
 @pytest.mark.parametrize(
     ("what", "error", "says"),
     [
-        (shut_down, RobotError, r"servo \d+ of joint '\w+_femur': overload"),
+        pytest.param(shut_down, RobotError, r"servo \d+ of joint '\w+_femur': overload", marks=pytest.mark.slow),
         pytest.param(lose_power, RobotError, r"servo \d+ on bench did not answer", marks=pytest.mark.slow),
         pytest.param(
             restart, RobotError, r"joint '\w+_coxa', has (lost its torque|shut down)", marks=pytest.mark.slow
@@ -136,7 +136,7 @@ def terminate(fault):
         pytest.param(discharge, RobotError, r"is beyond its limits: at 9.2 V", marks=pytest.mark.slow),
         pytest.param(dawdle, RobotError, "periods in a row took too long", marks=pytest.mark.slow),
         pytest.param(fail, ZeroDivisionError, "gait", marks=pytest.mark.slow),
-        (stop, RobotError, "may not move: stopped"),
+        pytest.param(stop, RobotError, "may not move: stopped", marks=pytest.mark.slow),
         (terminate, SystemExit, "143"),
     ],
 )
@@ -237,6 +237,7 @@ def test_a_signal_while_it_lies_down_lets_it_go_at_once(machine, caplog):
     assert not any(servo.torque for servo in bench.bus.servos)
 
 
+@pytest.mark.slow
 def test_killed_it_stands_and_the_next_program_lays_it_down(machine):
     """kill -9 in the middle of a step. AX-12A have no watchdog."""
     bench = machine(standing=True, safety=QUICK)

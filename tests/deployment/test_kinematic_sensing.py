@@ -78,6 +78,7 @@ def test_only_what_the_task_needs_is_told(folder):
     assert len(KinematicSensing(description.simulated(), model, ("tip",)).info.signals) == own + 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hardware", ["simulated", "emulated"])
 def test_a_policy_that_sees_its_tip_is_deployed(folder, verb, hardware):
     pytest.importorskip("stable_baselines3")

@@ -63,6 +63,7 @@ def weighed(config, robot, folder):
     return weighing, weighing.finish(folder, QUIET)[0]
 
 
+@pytest.mark.slow
 def test_load_and_bias_are_found_within_the_stated_errors(tmp_path):
     config = configured()
     robot = machine(config)
@@ -78,6 +79,7 @@ def test_load_and_bias_are_found_within_the_stated_errors(tmp_path):
     np.testing.assert_allclose(robot.data.qpos, robot.info.rest, atol=0.01)
 
 
+@pytest.mark.slow
 def test_its_file_is_taken_by_the_conditioning_of_the_same_robot(tmp_path):
     turns = [rotation_matrix(v) for v in ([0, 0, 0], [1.5, 0, 0], [0, 1.5, 0], [3.0, 0, 0])]
     readings = [LOAD.raw(turn.T @ [0.0, 0.0, -9.81]) + BIAS for turn in turns]

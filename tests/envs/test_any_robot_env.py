@@ -127,6 +127,7 @@ def test_each_of_many_is_the_single_one_of_its_seed_through_resets(case, autores
     theirs.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["quadruped, walk", "six_torque, press"])
 def test_ppo_learns_on_them(case):
     ppo = pytest.importorskip("stable_baselines3").PPO

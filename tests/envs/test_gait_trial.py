@@ -29,6 +29,7 @@ def trial(robot):
     return try_gait(robot, MatsuokaGait.published(robot.info, 5.0, PERIOD), 7.0)
 
 
+@pytest.mark.slow
 def test_it_is_the_motion_that_the_robots_own_loop_gives(robot, trial):
     state = robot.reset()
     gait = MatsuokaGait.published(robot.info, 5.0, PERIOD)

@@ -50,6 +50,7 @@ assert (runs[0] == runs[1]).all()
 """
 
 
+@pytest.mark.slow
 def test_a_run_that_is_drawn_is_the_run_that_is_not():
     done = run(PICTURES, MUJOCO_GL="egl")
     if done.returncode == 77:
@@ -71,6 +72,7 @@ def test_without_a_display_the_error_says_what_to_do():
     assert "apt install libegl1" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("display", [{}, {"DISPLAY": ":99"}])
 def test_without_opengl_every_picture_is_refused_by_name(display):
     code = (
@@ -90,6 +92,7 @@ def test_without_opengl_every_picture_is_refused_by_name(display):
     assert done.stdout.split() == ["refused"] * 4
 
 
+@pytest.mark.slow
 def test_the_first_image_is_that_of_every_later_look_at_the_same_state():
     code = (
         "import gymnasium, pliant.envs\n"

@@ -34,6 +34,7 @@ def test_it_says_what_made_it(name):
     assert "/tmp" not in json.dumps(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_it_fits_the_robot_and_the_environment_of_today(name):
     example = find_example(name)

@@ -52,6 +52,7 @@ def test_the_claims_hold_but_for_those_that_are_known_not_to(name):
     assert report.render().count("<figure>") >= 1
 
 
+@pytest.mark.slow
 def test_a_stretched_leg_is_where_statics_have_it():
     """Four times as fast as in the experiment, from −45° on: within 0.03 N·m while the foot slides."""
     found = HexapodTorque(frictions=(0.3,), duration=8.0, approach=2.0)
@@ -67,6 +68,7 @@ def test_a_stretched_leg_is_where_statics_have_it():
     assert (run.upright.tibia[k] > run.statics.tibia[k] + 0.1).all()
 
 
+@pytest.mark.slow
 def test_a_loaded_leg_stalls_and_switches_itself_off_two_seconds_later():
     found = HexapodTorque(frictions=(0.05,), shown=0.05, duration=8.0, approach=2.0)
     run = found.record(0.05, 2)
@@ -89,6 +91,7 @@ def steps():
     }
 
 
+@pytest.mark.slow
 def test_a_step_goes_as_the_servos_equations_say(steps):
     own = HexapodStep(duration=0.45).integrated("reference", 0.5236)
     read = steps["reference_coxa+_large"]

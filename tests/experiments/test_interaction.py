@@ -22,6 +22,7 @@ def test_the_box_holds_the_soft_arm(outcome):
     assert 0.1 < outcome.metrics["soft_force_N"] < 0.8 * outcome.metrics["slides_at_N"]
 
 
+@pytest.mark.slow
 def test_the_stiff_arm_moves_the_box_and_arrives(outcome):
     assert outcome.metrics["stiff_error_m"] < 15e-3
     assert outcome.metrics["stiff_box_moved_m"] > 25e-3

@@ -15,6 +15,7 @@ def outcome():
     return StepsOfTheArm().run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("setting", "joint"), PAIRS)
 def test_a_link_rests_where_an_independent_arm_with_coulomb_friction_does(outcome, setting, joint):
     found = {name.removeprefix(f"{setting}_{joint}_"): value for name, value in outcome.metrics.items()}
@@ -43,6 +44,7 @@ def test_the_stiff_arm_is_quicker(outcome):
     assert all(claim.holds is True for claim in outcome.claims)
 
 
+@pytest.mark.slow
 def test_the_figure_names_joints_settings_and_units(outcome):
     report = Report("")
     StepsOfTheArm().draw(outcome, report)

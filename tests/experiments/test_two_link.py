@@ -20,6 +20,7 @@ def test_the_simulated_arm_is_the_closed_form(outcome):
         assert outcome.metrics[f"{name}_difference"] < 1e-9
 
 
+@pytest.mark.slow
 def test_both_elbows_lead_to_the_point_and_nothing_leads_out_of_reach(outcome):
     assert outcome.metrics["inverse_position_error_m"] < 1e-9
     assert outcome.metrics["inverse_angle_error_rad"] < 1e-9

@@ -54,6 +54,7 @@ def test_it_leans_where_the_hand_presses():
     assert leaning[0] == pytest.approx(0.04 + 60.0 * (hand[2] - sole[2]) / weight, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_foot_is_asked_to_bear_three_tenths_of_the_weight():
     weight = 9.81 * float(Humanoid().movement(0.002).control.stack.mechanics.model.body_subtreemass[1])
     load = {"task": "contact_force", "constraint": "left_foot", "wrench": [0.3 * weight], "level": 2}

@@ -109,6 +109,7 @@ def test_a_sweep_is_summed_up(verb, tmp_path):
     assert all(f"{speed:.4g}" in out for speed in speeds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -111,6 +111,7 @@ OF_NO_MACHINE = ("module", "period", "options")
 """Of what only an environment has; a deployment does not even look at it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb_name", "attack"),
     [

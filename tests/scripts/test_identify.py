@@ -33,6 +33,7 @@ def test_the_recordings_are_explained_better_than_asked(pliant, recordings, tmp_
     assert bench["command_delay"] >= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [

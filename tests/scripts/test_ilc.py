@@ -186,6 +186,7 @@ def test_goals_are_learned_by_which_servos_that_yield_follow_a_gait(quickly, tmp
     assert metrics["rms_error_rad"] < 0.01
 
 
+@pytest.mark.slow
 def test_an_interrupted_learning_goes_on_where_it_was(quickly, quick, tmp_path):
     common = (*quick[:-1], "learning.tolerance=1e-6")
     assert quickly("ilc", *common, "learning.max_iterations=5", "hydra.run.dir=whole").returncode == 1
@@ -243,6 +244,7 @@ def test_a_sweep_is_summed_up_in_one_table_without_pictures_where_there_is_no_op
     assert "ilc.gain" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [

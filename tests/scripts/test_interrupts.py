@@ -110,6 +110,7 @@ def test_reproducing_an_experiment_that_is_cut_short_in_a_trial_has_no_result(in
     assert (tmp_path / "out" / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_evaluation_keeps_the_episodes_that_are_whole(interrupted, tmp_path):
     place = "pliant.training.evaluation.run_episode"
     arguments = ("policy=zero", "robot=rig1", "episodes=1000000", "robots=1000000", "hydra.run.dir=out")
@@ -121,6 +122,7 @@ def test_evaluation_keeps_the_episodes_that_are_whole(interrupted, tmp_path):
     assert f"only {metrics['episodes']} of 1000000 as built, 0 of 1000000 randomised" in err
 
 
+@pytest.mark.slow
 def test_playing_tells_how_far_it_came(interrupted):
     place = "pliant.scripts.play.run_episode"
     status, _, err = interrupted(watched("play", place, "zero", "robot=rig1", "episodes=1000000"), "BEGUN", 3)
@@ -173,6 +175,7 @@ def test_identification_keeps_the_servo_without_its_validation(verb, monkeypatch
     assert json.loads((tmp_path / "out" / "servo.json").read_text())["models"][0]["model"] == "m6"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "place", "arguments"),
     [

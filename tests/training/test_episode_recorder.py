@@ -21,6 +21,7 @@ def run(venv, random, steps):
     return [venv.step(random.uniform(-1.0, 1.0, (N, 2)).astype(np.float32)) for _ in range(steps)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [0, 1, 7, 40, 333])
 def test_episodes_go_on_to_the_last_bit_in_other_environments(steps):
     original, other = recorder(), recorder()

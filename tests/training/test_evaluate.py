@@ -58,6 +58,7 @@ def test_it_says_which_joint_misses(verb, tmp_path):
     assert "largest error of shoulder" in (tmp_path / "out" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_it_repeats_itself(verb, trained, tmp_path):
     for out in ("one", "two"):
         assert verb("evaluate", trained, "episodes=3", "robots=3", f"hydra.run.dir={out}")[0] == 0
@@ -65,6 +66,7 @@ def test_it_repeats_itself(verb, trained, tmp_path):
     assert one == two
 
 
+@pytest.mark.slow
 def test_robots_can_be_left_out_and_differ_as_much_as_one_likes(verb, trained, tmp_path):
     verb("evaluate", trained, "episodes=2", "robots=0", "hydra.run.dir=none")
     assert list(json.loads((tmp_path / "none" / "metrics.json").read_text())["each"]) == ["as built"]

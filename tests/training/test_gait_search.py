@@ -60,6 +60,7 @@ def test_settings_are_checked(settings, error):
         SearchSettings(**settings)
 
 
+@pytest.mark.slow
 def test_a_search_finds_the_fastest_that_it_tried(search):
     done = []
     found = search(trials=6)

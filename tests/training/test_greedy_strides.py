@@ -16,6 +16,7 @@ def robot():
         yield robot
 
 
+@pytest.mark.slow
 def test_the_greedy_search_ends_where_a_limit_is_passed(robot):
     def make(factor):
         return MatsuokaGait.published(robot.info, factor)

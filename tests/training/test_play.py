@@ -51,6 +51,7 @@ def test_a_policy_plays_in_the_environment_it_was_learned_in(verb, trained):
     assert changed[1] != out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "expected"),
     [

@@ -184,6 +184,7 @@ def test_the_best_policy_goes_with_a_run(verb, trained, tmp_path, monkeypatch):
     assert (tmp_path / "rest" / "policy.onnx").read_bytes() == (trained / "policy.onnx").read_bytes()
 
 
+@pytest.mark.slow
 def test_an_earlier_checkpoint_can_be_chosen(verb, tiny, tmp_path):
     verb("train", *tiny["ppo"], "steps=192", "checkpoint.every=64", "checkpoint.keep=9", "hydra.run.dir=run")
     names = [path.name for path in sorted((tmp_path / "run" / "checkpoints").iterdir())]
@@ -194,6 +195,7 @@ def test_an_earlier_checkpoint_can_be_chosen(verb, tiny, tmp_path):
     assert same(learned(tmp_path / "run")["weights"], learned(tmp_path / "rest")["weights"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stop_loses_nothing_and_a_second_one_stops_at_once(verb, tiny, tmp_path, monkeypatch, number):
     before = signal.getsignal(number)
@@ -255,6 +257,7 @@ train.main()
     assert same(learned(tmp_path / "whole")["weights"], learned(tmp_path / "rest")["weights"])
 
 
+@pytest.mark.slow
 def test_a_corrupt_checkpoint_is_refused_clearly(verb, tiny, tmp_path):
     verb("train", *tiny["ppo"], "steps=128", "checkpoint.every=64", "hydra.run.dir=run")
     file = tmp_path / "run" / "checkpoints" / "000000000128.zip"
@@ -267,6 +270,7 @@ def test_a_corrupt_checkpoint_is_refused_clearly(verb, tiny, tmp_path):
     assert verb("train", "resume=run", "steps=256", "hydra.run.dir=rest")[0] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

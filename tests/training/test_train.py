@@ -134,6 +134,7 @@ def test_a_wrong_setting_is_explained(verb, tiny, overrides, message):
     assert message in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "overrides", "extra"),
     [

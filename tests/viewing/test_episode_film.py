@@ -33,6 +33,7 @@ def resting(task, periods):
     return episode
 
 
+@pytest.mark.slow
 def test_a_film_ends_a_second_after_the_end_and_shows_episodes_side_by_side():
     long, short = resting(Reach(duration=0.4), 20), resting(Reach(duration=0.2), 10)
     shots = [Shot("policy", long, "success"), Shot("untrained", short, "no success")]

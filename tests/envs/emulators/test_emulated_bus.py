@@ -464,6 +464,7 @@ def test_bus_ends_with_the_process_that_started_it(tmp_path):
     assert eventually(lambda: not (tmp_path / "bus").is_symlink())
 
 
+@pytest.mark.slow
 def test_a_script_that_starts_one_at_its_top_level_is_told_where_to(tmp_path):
     """Its process imports the script and ends there, before it has read a plant larger than a pipe holds."""
     command = script(

@@ -377,6 +377,7 @@ def checked_watchdog(machine):
     return found
 
 
+@pytest.mark.slow
 def test_no_attack_of_a_few_leaves_the_machine_in_another_state_than_promised(bench, tmp_path, killed):
     outcomes = [attack(bench, seed, tmp_path, killed) for seed in range(QUICK)]
     assert not any(o.unsafe for o in outcomes), summary(outcomes, COUNTED)

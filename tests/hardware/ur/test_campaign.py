@@ -82,6 +82,7 @@ def outcome(attack, answer):
     return Outcome(attack, answer["struck"], answer["status"], tuple(answer["unsafe"]))
 
 
+@pytest.mark.slow
 def test_no_attack_of_a_few_ends_unsafely():
     outcomes = carried_out([drawn(seed) for seed in (*QUICK, *FOUND)])
     assert not any(o.unsafe for o in outcomes), summary(outcomes, COUNTED)

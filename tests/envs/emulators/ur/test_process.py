@@ -30,6 +30,7 @@ def servo(seconds, speed=0.1):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.real_time
 def test_servo_j_lags_by_what_users_report_over_real_sockets(controller, client):
     machine = controller()
@@ -43,6 +44,7 @@ def test_servo_j_lags_by_what_users_report_over_real_sockets(controller, client)
     assert lag == pytest.approx(0.034, abs=0.004)
 
 
+@pytest.mark.slow
 @pytest.mark.real_time
 def test_the_stream_keeps_its_pace(controller, client):
     machine = controller()
@@ -104,6 +106,7 @@ def test_frames_of_the_wrong_length_are_dropped_though_the_client_returns_true(c
     assert machine.state()["program"]
 
 
+@pytest.mark.slow
 def test_two_controllers_stand_side_by_side(controller, client):
     machines = [controller(polyscope=version) for version in ("5.22", "10.12")]
     clients = [client(machine.host, SERVOING + "say(done=servo(0.5))") for machine in machines]
@@ -141,6 +144,7 @@ def run_in_lock_step(controller, client):
     return machine, one.says()
 
 
+@pytest.mark.slow
 def test_in_lock_step_a_cycle_passes_with_each_command_and_runs_repeat(controller, client):
     (machine, first), (_, again) = (run_in_lock_step(controller, client) for _ in range(2))
     assert first["passed"] == pytest.approx(200 * 0.002)
@@ -249,6 +253,7 @@ def test_it_ends_with_the_process_that_started_it(tmp_path):
     assert wait_for(gone)
 
 
+@pytest.mark.slow
 def test_settings_go_to_another_process_and_back():
     import pickle
 

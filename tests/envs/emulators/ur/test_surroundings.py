@@ -46,6 +46,7 @@ def contact_force(plant):
     return total, data.ncon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stiffness", "depth"), [(None, 0.0095), (2e4, 0.014)])
 def test_the_arm_touches_the_plane_and_its_sensor_reads_it(tmp_path, stiffness, depth):
     rig = Bench(tmp_path, robot=over(stiffness=stiffness), start=START)
