@@ -30,12 +30,13 @@ def record(function):
 
 
 def every_period(seconds, act):
-    """Call `act(time)` once a period; return its last result."""
-    begin, count = time.monotonic(), 0
+    """Call `act(time)` once a period; return its last result. Late calls are not caught up with, in jumps."""
+    due, count = time.monotonic(), 0
     while count * PERIOD < seconds:
         answer = act(count * PERIOD)
         count += 1
-        time.sleep(max(begin + count * PERIOD - time.monotonic(), 0.0))
+        due = max(due + PERIOD, time.monotonic())
+        time.sleep(max(due - time.monotonic(), 0.0))
     return answer
 
 
@@ -47,6 +48,12 @@ def eventually(condition, seconds=20.0):
             return False
         time.sleep(0.005)
     return True
+
+
+def soon(read, wanted):
+    """Read once what is told has come to what was commanded: it is told later than the move ends."""
+    eventually(lambda: max(abs(a - b) for a, b in zip(read()[:3], wanted[:3], strict=True)) < 1e-6)
+    return read()
 
 
 def fresh(query):
@@ -117,20 +124,20 @@ def move_j_asynchronous():
 def move_j_ik():
     pose = receive.getTargetTCPPose()
     pose[1] += 0.03
-    return control.moveJ_IK(pose, 1.0, 3.0), pose, receive.getTargetTCPPose()
+    return control.moveJ_IK(pose, 1.0, 3.0), pose, soon(receive.getTargetTCPPose, pose)
 
 
 @record
 def move_l():
     pose = receive.getTargetTCPPose()
     pose[2] -= 0.05
-    return control.moveL(pose, 0.3, 1.5), pose, receive.getTargetTCPPose()
+    return control.moveL(pose, 0.3, 1.5), pose, soon(receive.getTargetTCPPose, pose)
 
 
 @record
 def move_l_fk():
     q = moved(receive.getTargetQ(), 1, -0.05)
-    return control.moveL_FK(q, 0.3, 1.5), q, receive.getTargetQ()
+    return control.moveL_FK(q, 0.3, 1.5), q, soon(receive.getTargetQ, q)
 
 
 @record
@@ -143,7 +150,7 @@ def move_path():
     pose = receive.getTargetTCPPose()
     pose[2] += 0.03
     path.addEntry(entry(entry.MoveL, entry.PositionTcpPose, [*pose, 0.3, 1.5, 0.0]))
-    return control.movePath(path), pose, receive.getTargetTCPPose()
+    return control.movePath(path), pose, soon(receive.getTargetTCPPose, pose)
 
 
 @record
