@@ -69,6 +69,9 @@ class EmulatorProcess:
                 'its process has ended. A script that starts one does so below `if __name__ == "__main__":`, '
                 "since the process imports the script too."
             )
+        except BaseException:  # what cannot be pickled, Ctrl-C
+            self.stop()
+            raise
         if problem is not None:
             self.stop()
             raise problem if isinstance(problem, PliantError) else RobotError(f"{self._what}: {problem!r}.")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -462,6 +463,14 @@ def test_bus_ends_with_the_process_that_started_it(tmp_path):
     )
     assert subprocess.run(command, timeout=900).returncode == -signal.SIGKILL
     assert eventually(lambda: not (tmp_path / "bus").is_symlink())
+
+
+def test_a_plant_that_cannot_go_to_another_process_leaves_none(tmp_path):
+    bus = EmulatedBus(tmp_path / "bus", BusSettings(servos(1)), lambda: None)
+    for _ in range(2):
+        with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
+            bus.start()
+        assert not bus.running
 
 
 @pytest.mark.slow
