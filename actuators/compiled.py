@@ -91,9 +91,11 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Args:
         function: of a module's top level; plain loops over arrays and numbers, calling only `math`, other such
-            functions, and those of `mujoco_calls`. A change of any of them makes machine code of its own.
+            functions, and those of `mujoco_calls`. A change of any of them makes machine code of its own. Those
+            that call it and are given to this function later share its machine code.
     """
-    from numba import njit
+    from numba import njit, types
+    from numba.core.typing.templates import infer_global
 
     from pliant.actuators.cache import numba_cache
     from pliant.actuators.identity import digest, plain_functions
@@ -104,4 +106,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         make_callable(used)
     with numba_cache(digest((), (function,))) as caching:
         kernel: Callable[..., Any] = njit(cache=caching, error_model="numpy")(function)
+    if function not in _callable:
+        _callable.add(function)
+        infer_global(function, types.Dispatcher(kernel))
     return kernel

@@ -109,6 +109,7 @@ class Gait(Controller):
         for name in ("height", "stride", "speed"):
             setattr(self, name, getattr(self, name))
         self._start(None)
+        self._compile(info.period)
         self.initial_command = self._command(self._motion.value)
         self.stopping = self.ramp
 
@@ -241,11 +242,21 @@ class Gait(Controller):
 
     def update(self, state: State, t: float) -> Array:
         """Return the command, (columns,), for the time `t`, s; of the state only `reset` uses something."""
+        return self._command(self._move(t))
+
+    def _compile(self, period: float) -> None:
+        """Go a period and start again: what is compiled for that is there when a machine walks or is held back."""
+        self._move(period)
+        compiled(limit_motion)(self._motion, self._motion, self._limits, period)
+        self._start(None)
+
+    def _move(self, t: float) -> Array:
+        """Return the angles for the time `t`, (18,), rad, within the limits."""
         dt = t - self._clock
         if not math.isfinite(dt):
             raise OutOfBoundsError(f"time of the gait is {t}; a finite number is needed.")
         if dt <= 0.0:
-            return self._command(self._motion.value)
+            return self._motion.value
         self._clock, dt = t, min(dt, _LONGEST)
         self._time += dt
         compiled(_follow)(self._now, self._rate, self._wanted, 5.0 / self.ramp, dt)
@@ -262,7 +273,7 @@ class Gait(Controller):
             moving = Motion(target, (target - self._target) / dt)
             self._motion = compiled(limit_motion)(moving, last, self._limits, dt)
         self._target = target
-        return self._command(self._motion.value)
+        return self._motion.value
 
     def _start(self, pose: Array | None) -> None:
         """Begin at joint angles (18,), rad; None: in the middle of the strides."""

@@ -9,7 +9,7 @@ from pliant.actuators.compiled import compiled
 from pliant.controllers.checks import Array, positive
 from pliant.controllers.task_space import giving_way, levels, outcome, reduction
 from pliant.controllers.task_space.giving_way import Free, NoSolutionError
-from pliant.controllers.task_space.least_norm import FEASIBLE
+from pliant.controllers.task_space.least_norm import FEASIBLE, bounded_values, least_norm
 from pliant.controllers.task_space.problem import Problem, Solution, Status
 from pliant.errors import ConfigurationError, check_bounds
 
@@ -41,6 +41,9 @@ class LevelledSolver:
         OutOfBoundsError: a regularisation is outside of that, or a speed below 0.
     """
 
+    _compiled = False
+    """Whether all is compiled that any instant may need."""
+
     def __init__(
         self,
         problem: Problem,
@@ -65,6 +68,9 @@ class LevelledSolver:
         self._active = np.zeros((len(self._ends) - 1, 2, bounds), dtype=np.int8)
         self._limits, self._slips, self._slipped = np.zeros((3, bounds), dtype=np.int8)
         """Bounds that were met: by levels, see `levels.solve_levels`, and by what gives way, see `giving_way`."""
+        if not LevelledSolver._compiled:
+            LevelledSolver._compiled = True
+            _compile_all()
 
     def solve(self, problem: Problem) -> Solution:
         """Return the solution of this instant; it lives until the next call.
@@ -193,6 +199,23 @@ class LevelledSolver:
         if status == Status.BRAKING:
             raise NotFiniteError
         solution.status = Status(status)
+
+
+def _compile_all() -> None:
+    """Solve what no drive can hold, then what is no number: the machine code of all that may be needed is there.
+
+    A machine on its way could not wait for it where it is needed first.
+    """
+    for function in (bounded_values, reduction.narrow, least_norm, levels.level):  # each calls those before it
+        compiled(function)
+    problem = Problem(np.array([0]), 2, 1, 2, (0, 1))  # a drive, and 12 N on a bearing that bears 9 N
+    problem.torque_low[:], problem.torque_high[:] = -1.0, 1.0
+    problem.bias[1], problem.constraint[0, 1], problem.jacobian[0, 0] = 12.0, 1.0, 1.0
+    problem.cone[:, 0], problem.cone_high[0] = (1.0, -1.0), 9.0
+    solver = LevelledSolver(problem, problem.levels, np.ones(1), 1e-6, 1e-6, False)
+    solver.solve(problem)
+    problem.bias[0] = math.nan
+    solver.solve(problem)
 
 
 def _sizes(problem: Problem) -> tuple[int, int, int, int, int]:

@@ -1,4 +1,4 @@
-"""Compiling that takes a while is told while it happens, once; what is quick or cached is not."""
+"""Compiling that takes a while is told while it happens, once; what is quick or cached is not. Nothing twice."""
 
 import subprocess
 import sys
@@ -99,3 +99,50 @@ def test_numba_tells_the_first_time_and_not_where_the_cache_has_it(tmp_path, roo
         for _ in range(2)
     ]
     assert ran == ["compiling\ndone\n", "done\n"]
+
+
+SHARED = """
+from numba.core.event import Listener, register
+
+from pliant.actuators.compiled import compiled
+
+
+class Listening(Listener):
+    def on_start(self, event):
+        print(event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event):
+        pass
+
+
+def inner(x):
+    return 2.0 * x
+
+
+def outer(x):
+    return inner(x) + 1.0
+
+
+def other(x):
+    return inner(x) - 1.0
+
+
+register("numba:compile", Listening())
+assert (compiled(inner)(2.0), compiled(outer)(2.0), compiled(other)(2.0)) == (4.0, 5.0, 3.0)
+"""
+
+
+@pytest.mark.slow
+def test_what_is_compiled_by_itself_first_is_compiled_once_for_all_that_call_it(tmp_path, root, monkeypatch):
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "cache"))
+    program = tmp_path / "shared.py"
+
+    def ran(text):
+        program.write_text(text)
+        return subprocess.run(
+            [sys.executable, program], capture_output=True, text=True, check=True, cwd=root
+        ).stdout.split()
+
+    assert ran(SHARED) == ["inner", "outer", "other"]
+    assert ran(SHARED) == []
+    assert ran(SHARED.replace("- 1.0", "- 2.0 + 1.0")) == ["inner", "outer", "other"]  # of a file that was changed

@@ -31,6 +31,7 @@ def test_without_dry_friction_the_links_rest_in_the_balance():
         assert smooth[f"{setting}_{joint}_worst_rest_error_rad"] < 1e-3
 
 
+@pytest.mark.slow
 def test_the_motors_stand_at_equilibrium_plus_and_minus_preset(outcome):
     for setting, preset in (("soft", 0.2), ("stiff", 0.6)):
         motors = outcome.arrays[f"{setting}_motor_position"][-1]
@@ -38,6 +39,7 @@ def test_the_motors_stand_at_equilibrium_plus_and_minus_preset(outcome):
         np.testing.assert_allclose(outcome.arrays[f"{setting}_motor_reference"][-1], [preset, -preset] * 2)
 
 
+@pytest.mark.slow
 def test_the_stiff_arm_is_quicker(outcome):
     for joint in JOINTS:
         assert outcome.metrics[f"stiff_{joint}_delay_s"] < outcome.metrics[f"soft_{joint}_delay_s"] < 0.3

@@ -2,13 +2,12 @@ import numpy as np
 import pytest
 from tests.controllers.task_space.problems import equalities, random_problem
 
-from pliant.actuators.compiled import compiled
 from pliant.controllers.task_space import reduction
 
 
 def eliminated(problem, ratio=1.0, mass_weighted=False):
     passive = np.setdiff1d(np.arange(len(problem.bias)), problem.actuated)
-    return compiled(reduction.eliminate)(
+    return reduction.eliminate(
         problem.actuated,
         passive,
         problem.inertia,
@@ -52,7 +51,7 @@ def optimum(problem, damping):
     start, basis, _, _ = eliminated(problem)
     offset = np.arange(basis.shape[1]) / basis.shape[1]
     level = problem.jacobian, problem.force_map, problem.wanted, problem.weight
-    return *compiled(reduction.optimum)(level, (damping, 0.0), (start, basis, offset)), offset
+    return *reduction.optimum(level, (damping, 0.0), (start, basis, offset)), offset
 
 
 @pytest.mark.parametrize("levels", [(0, 14), (0, 20)])
@@ -81,7 +80,7 @@ def test_what_is_left_of_rows_of_all_sizes_is_all_that_they_leave():
     tasks = rng.normal(size=(6, 12)) * 10.0 ** rng.uniform(-6, 6, (6, 1))
     tasks[4], tasks[5] = tasks[0] - 1e3 * tasks[1], 0.0
     basis, offset, step = np.linalg.qr(rng.normal(size=(16, 12)))[0], rng.normal(size=12), rng.normal(size=12)
-    kept, rest = compiled(reduction.narrow)(tasks[:3], tasks[3:], basis, offset, step)
+    kept, rest = reduction.narrow(tasks[:3], tasks[3:], basis, offset, step)
     within = basis.T @ kept
     assert within.shape == (12, 8)
     np.testing.assert_allclose(kept.T @ kept, np.eye(8), atol=1e-12)

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from tests.controllers.task_space.problems import random_problem
 
-from pliant.actuators.compiled import compiled
 from pliant.controllers.task_space import JointLimits, Mechanics, PointTask, PostureTask, TaskStack, standstill
 from pliant.controllers.task_space.hierarchical_qp import HierarchicalQP
 from pliant.errors import OutOfBoundsError
@@ -23,7 +22,7 @@ def calmed(jacobian, undone, rate=0.0, weight=1.0, scale=1.0):
     nv = len(jacobian)
     row, found = np.array([jacobian]), np.zeros(nv)
     braking = -10.0 * rate * np.linalg.pinv(row)[:, 0]
-    return compiled(standstill.calm)(
+    return standstill.calm(
         row, np.zeros((1, 0)), row @ found + undone, weight * ONE, scale * ONE, braking, found, 0.1
     )
 
@@ -51,7 +50,7 @@ def test_weights_and_units_of_rows_change_nothing_of_what_is_found():
 
 def test_what_rests_is_pulled_nowhere_and_what_moves_is_braked_by_dry_friction_too():
     speeds = np.array([0.0, 0.004, 0.008, 0.1, -0.002, -3.0])
-    found = compiled(standstill.resting)(-10.0 * speeds)
+    found = standstill.resting(-10.0 * speeds)
     np.testing.assert_allclose(found, [0.0, -0.54, -1.08, -2.0, 0.27, 31.0], atol=1e-12)
 
 

@@ -9,8 +9,8 @@ from pliant.envs.description import describe
 from pliant.envs.emulators.ur.settings import START
 from pliant.envs.emulators.ur.versions import VERSIONS, polyscope
 
-EVERY_TIME = "5.26"
-"""The version whose whole list is checked every time: it has them all."""
+pytestmark = pytest.mark.slow
+
 ARM = UrKinematics("ur10e")
 
 
@@ -230,18 +230,14 @@ def check_of(name, version):
     return CHECKS[name]
 
 
-def versions():
-    return [pytest.param(name, marks=() if name == EVERY_TIME else pytest.mark.slow) for name in VERSIONS]
-
-
 @pytest.mark.parametrize("name", CHECKS)
-@pytest.mark.parametrize("version", versions())
+@pytest.mark.parametrize("version", VERSIONS)
 def test_every_function_works_over_real_sockets(functions, version, name):
     results, _ = functions(version)
     check_of(name, version)(results[name])
 
 
-@pytest.mark.parametrize("version", versions())
+@pytest.mark.parametrize("version", VERSIONS)
 def test_nothing_went_wrong_meanwhile(functions, version):
     results, state = functions(version)
     assert set(results) == set(CHECKS)
