@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pliant.actuators import JointOnModel, kernel, native
 from pliant.actuators.cache import numba_cache
+from pliant.actuators.compiled import make_callable
 from pliant.actuators.layout import MOTORS, SIGNALS
 from pliant.actuators.native_access import doubles, find_drives, find_law
 from pliant.actuators.python_backend import push_step, torque_bounds
@@ -23,7 +24,7 @@ from pliant.hardware.robot import Array
 _SIGNALS = len(SIGNALS)
 
 read_joints = register_jitable(native.read_joints)
-collect_measured = register_jitable(collect)
+make_callable(collect)
 
 
 def read_one(
@@ -57,7 +58,7 @@ def read_one(
         values: likewise.
     """
     read_joints(model, data, first, joints, signals)
-    sound: bool = collect_measured(
+    sound: bool = collect(
         doubles(signals), doubles(qpos), doubles(qvel), doubles(sensordata), source, index, counts, values
     )
     return sound
@@ -205,4 +206,4 @@ def read_batch(
                 push,
                 doubles(signals.ctypes.data + 8 * _SIGNALS * j),
             )
-        sound[s] = collect_measured(signals, qpos[s], qvel[s], sensordata[s], source, index, counts[s], values[s])
+        sound[s] = collect(signals, qpos[s], qvel[s], sensordata[s], source, index, counts[s], values[s])
