@@ -2,8 +2,11 @@
 
 import re
 import tomllib
+from importlib.metadata import distributions
 
 import yaml
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 from tests.test_documents import ROOT
 
 import pliant
@@ -41,6 +44,18 @@ def test_the_image_installs_what_the_readme_does():
     runs = re.findall(r"^\.venv/bin/(pliant .*|pytest .*)$", command("run") + command("tests"), re.MULTILINE)
     assert runs[0].split() == re.findall(r'"(\w+)"', re.search(r"CMD \[(.*?)\]", image)[1])
     assert runs[1] in image
+
+
+def test_what_is_pinned_runs_on_every_python_that_is_promised():
+    """Debian 12 has Python 3.11.2."""
+    oldest = PROJECT["requires-python"].removeprefix(">=") + ".0"
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pinned = {canonicalize_name(line.split("==")[0]) for line in lines}
+    installed = [package for package in distributions() if canonicalize_name(package.name) in pinned]
+    assert len(installed) > 50
+    for package in installed:
+        needed = package.metadata.get("Requires-Python") or ""
+        assert SpecifierSet(needed).contains(oldest), f"{package.name} {package.version} needs Python {needed}"
 
 
 def test_the_guide_installs_and_tests_as_the_readme_does():
