@@ -5,7 +5,7 @@
 FROM debian:bookworm-slim
 
 RUN apt-get update \
-    && apt-get install -y python3-venv libegl1 \
+    && apt-get install -y python3-venv libegl1 libgl1 \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /pliant
 COPY . .

@@ -21,7 +21,7 @@ RENDER_MODES = ("human", "rgb_array")
 
 _ADVICE = (
     "Without a display, set the environment variable MUJOCO_GL=egl (a GPU, or Mesa: apt install libegl1 "
-    "libgl1-mesa-dri) or MUJOCO_GL=osmesa (no GPU: apt install libosmesa6) before Python starts."
+    "libgl1) or MUJOCO_GL=osmesa (no GPU: apt install libosmesa6) before Python starts."
 )
 
 

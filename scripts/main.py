@@ -146,8 +146,8 @@ def _no_pictures(error: Exception) -> str:
     """What is told where MuJoCo cannot be imported."""
     name = os.environ.get("MUJOCO_GL", "")
     return (
-        f"MuJoCo cannot be loaded with MUJOCO_GL={name}: {error}. Valid: egl, glfw, osmesa (each with its "
-        "library), or disabled, without pictures."
+        f"MuJoCo cannot be loaded with MUJOCO_GL={name}: {error}. Valid: egl (on Debian and Ubuntu: apt install "
+        "libegl1 libgl1), glfw (libgl1 and a display), osmesa (libosmesa6), or disabled, without pictures."
     )
 
 
