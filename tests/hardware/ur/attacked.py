@@ -1,5 +1,6 @@
 """The program that is attacked: connects, engages, walks out, plays, walks home, releases; and who attacks it."""
 
+import contextlib
 import json
 import math
 import os
@@ -205,7 +206,8 @@ class Program:
             client = self.driver.supervisor.pid
             self.notes.add(client=client)
             if client:
-                os.kill(client, getattr(signal, name.split()[1]))
+                with contextlib.suppress(ProcessLookupError):  # it has just died of the other fault
+                    os.kill(client, getattr(signal, name.split()[1]))
         elif name == "two signals":
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(self.draw.uniform(0.0, 0.1))
