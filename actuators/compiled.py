@@ -91,11 +91,9 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Args:
         function: of a module's top level; plain loops over arrays and numbers, calling only `math`, other such
-            functions, and those of `mujoco_calls`. A change of any of them makes machine code of its own. Those
-            that call it and are given to this function later share its machine code.
+            functions, and those of `mujoco_calls`. A change of any of them makes machine code of its own.
     """
-    from numba import njit, types
-    from numba.core.typing.templates import infer_global
+    from numba import njit
 
     from pliant.actuators.cache import numba_cache
     from pliant.actuators.identity import digest, plain_functions
@@ -106,7 +104,20 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         make_callable(used)
     with numba_cache(digest((), (function,))) as caching:
         kernel: Callable[..., Any] = njit(cache=caching, error_model="numpy")(function)
+    return kernel
+
+
+def share(function: Callable[..., Any]) -> None:
+    """Let functions that are compiled from now on call the machine code of a large one that Python calls too.
+
+    Else it would be compiled once for Python and once for them.
+
+    Args:
+        function: see `compiled`.
+    """
+    from numba import types
+    from numba.core.typing.templates import infer_global
+
     if function not in _callable:
         _callable.add(function)
-        infer_global(function, types.Dispatcher(kernel))
-    return kernel
+        infer_global(function, types.Dispatcher(compiled(function)))

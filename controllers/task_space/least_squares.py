@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pliant.actuators.compiled import compiled
+from pliant.actuators.compiled import compiled, share
 from pliant.controllers.checks import Array, positive
 from pliant.controllers.task_space import giving_way, levels, outcome, reduction
 from pliant.controllers.task_space.giving_way import Free, NoSolutionError
@@ -207,7 +207,7 @@ def _compile_all() -> None:
     A machine on its way could not wait for it where it is needed first.
     """
     for function in (bounded_values, reduction.narrow, least_norm, levels.level):  # each calls those before it
-        compiled(function)
+        share(function)
     problem = Problem(np.array([0]), 2, 1, 2, (0, 1))  # a drive, and 12 N on a bearing that bears 9 N
     problem.torque_low[:], problem.torque_high[:] = -1.0, 1.0
     problem.bias[1], problem.constraint[0, 1], problem.jacobian[0, 0] = 12.0, 1.0, 1.0
