@@ -16,7 +16,7 @@ from pliant.hardware.limits import Bounds, Motion, bounds, limit_motion
 from pliant.hardware.resting import RestingWay
 from pliant.hardware.retracing import Trail
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
-from pliant.hardware.safety_config import SafetyConfig, motion_limits, walks
+from pliant.hardware.safety_config import SafetyConfig, effort_joints, motion_limits
 from pliant.hardware.stopping import AGAIN, Interrupts
 from pliant.hardware.timing import Clock, SystemClock
 from pliant.hardware.watch import Watch
@@ -82,7 +82,7 @@ class SafeRobot(Robot):
         self._stop_key = stop_key or (lambda: False)
         self._clock = clock or SystemClock()
         self._interrupts = Interrupts()
-        self.walks = walks(robot.info)
+        self.walks = not effort_joints(robot.info)
         """Whether it walks: a place is commanded of everything, beside which a torque or force only limits."""
         limits = motion_limits(robot.info, self.config.motion)
         self._bounds = bounds(limits, robot.info.command, robot.info.period, walk=False)

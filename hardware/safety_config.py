@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields, replace
+from numbers import Real
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
-from pliant.errors import ConfigurationError, check_bounds, check_count, unknown_name
+from pliant.errors import ConfigurationError, PliantError, check_bounds, check_count, unknown_name
 from pliant.hardware.limits import MotionLimits
 from pliant.hardware.resting import Poses
 from pliant.hardware.robot import Channel, RobotInfo
@@ -26,6 +27,9 @@ _EFFORT_RISE: Final = 0.05
 """… this time, s, however quickly that changes."""
 _AT_ONCE: Final = 1e12
 """Acceleration that limits nothing, u/s²."""
+SWING: Final = 4.0
+"""Speed of a joint over the largest that is commanded beyond which it is taken to be unstable. Behind a spring a
+link swings up to twice the steady speed of its motor, and up to four times if the motor turns back just then."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +73,11 @@ class SafetyConfig:
     motion: Mapping[str, MotionLimits] = field(default_factory=lambda: DEFAULT_MOTION)
     """Limits of the command by column (`joint/quantity`) or, for columns not named, by unit: one that occurs, or
     one of `DEFAULT_MOTION`, which has what is not given here. Torques and forces that are not given rise from 0 to
-    their largest in 50 ms."""
+    their largest in 50 ms. As `MotionLimits`, or as numbers by name: {speed: 1.0, acceleration: 10.0}."""
     joints: Mapping[str, JointLimits] = field(default_factory=dict)
-    """Limits of what is measured, by joint."""
+    """Limits of what is measured, by joint, as `JointLimits` or as numbers by name: {speed: 1.0}. A joint that is
+    commanded a torque or a force alone, and for which no speed is given, may be `SWING` times as fast as
+    `joint_speed` says: nothing else stops it when its control fails."""
     excess: int = 3
     """Measurements in a row beyond a joint's limits at which the robot is stopped."""
     patience: int = 3
@@ -95,16 +101,38 @@ class SafetyConfig:
             raise ConfigurationError(
                 f"the way to rest is {self.rest!r}; a list of poses is needed: [{{hip: 0.3}}]."
             )
-        for kind, given in ((MotionLimits, self.motion), (JointLimits, self.joints)):
-            for name, limit in given.items():
-                if not isinstance(limit, kind):
-                    raise ConfigurationError(f"safety limits of {name!r}: {limit!r} is no {kind.__name__}.")
+        for entry, kind in (("motion", MotionLimits), ("joints", JointLimits)):
+            given = getattr(self, entry)
+            if not isinstance(given, Mapping):
+                raise ConfigurationError(f"the safety limits ({entry}) are {given!r}; limits by name are needed.")
+            object.__setattr__(self, entry, {name: _limits(kind, limit, name) for name, limit in given.items()})
 
 
-def walks(info: RobotInfo) -> bool:
-    """Whether nothing is commanded a torque or a force alone."""
+def _limits(kind: type[MotionLimits] | type[JointLimits], given: Any, name: str) -> MotionLimits | JointLimits:
+    """Return limits, which may be given as numbers by name: {speed: 1.0}."""
+    if isinstance(given, kind):
+        return given
+    where, choices = f"the safety limits of {name!r}", [limit.name for limit in fields(kind)]
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"{where} are {given!r}; numbers by name are needed, of {', '.join(choices)}.")
+    for limit, value in given.items():
+        if limit not in choices:
+            raise unknown_name("limit", limit, choices, where)
+        if not isinstance(value, Real) and (value, limit) != (None, "walk_speed"):
+            raise ConfigurationError(f"{where}: {limit} is {value!r}; a number is needed.")
+    lacking = [limit.name for limit in fields(kind) if limit.default is MISSING and limit.name not in given]
+    if lacking:
+        raise ConfigurationError(f"{where} lack {' and '.join(lacking)}.")
+    try:
+        return kind(**given)
+    except PliantError as error:
+        raise type(error)(f"{where}: {error}") from None
+
+
+def effort_joints(info: RobotInfo) -> frozenset[str]:
+    """Return what is commanded a torque or a force alone."""
     efforts = {channel.owner for channel in info.command if channel.unit in EFFORTS}
-    return efforts <= {channel.owner for channel in info.command if channel.unit not in EFFORTS}
+    return frozenset(efforts - {channel.owner for channel in info.command if channel.unit not in EFFORTS})
 
 
 def motion_limits(info: RobotInfo, motion: Mapping[str, MotionLimits]) -> list[MotionLimits]:
@@ -129,6 +157,14 @@ def joint_speed(joint: str, info: RobotInfo, motion: Mapping[str, MotionLimits])
     if unit in columns:
         return _column_limits(columns[unit], motion).speed
     return (motion.get(unit) or DEFAULT_MOTION[unit]).speed if columns else math.inf
+
+
+def watched(joint: str, info: RobotInfo, config: SafetyConfig) -> JointLimits:
+    """Return what may be measured at a joint: as given, and the largest speed of one commanded a torque alone."""
+    given = config.joints.get(joint, JointLimits())
+    if math.isfinite(given.speed) or joint not in effort_joints(info):
+        return given
+    return replace(given, speed=SWING * joint_speed(joint, info, config.motion))
 
 
 def _column_limits(channel: Channel, motion: Mapping[str, MotionLimits]) -> MotionLimits:

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.errors import ConfigurationError, RobotError, unknown_name
 from pliant.hardware.robot import RobotInfo, State
-from pliant.hardware.safety_config import JointLimits, SafetyConfig
+from pliant.hardware.safety_config import SafetyConfig, watched
 
 
 class Watch:
@@ -25,7 +25,7 @@ class Watch:
         for name in config.joints:
             if name not in info.joints:
                 raise unknown_name("joint", name, info.joints, "the safety limits")
-        measured = [config.joints.get(name, JointLimits()) for name in info.joints]
+        measured = [watched(name, info, config) for name in info.joints]
         self._low, self._high, self._speed, self._torque = np.array(
             [(limit.low, limit.high, limit.speed, limit.torque) for limit in measured]
         ).T

@@ -282,10 +282,7 @@ def test_a_policy_brings_its_task_and_its_period(policy_file):
             ["[-inf, inf] rad/s in the file, [-3, 3] rad/s here"],
         ),
         (
-            [
-                "+safety.joints.elbow._target_=pliant.hardware.safety_config.JointLimits",
-                "+safety.joints.elbow.speed=0.01",
-            ],
+            ["+safety.joints.elbow.speed=0.01"],
             RobotError,
             ["predicted by simulation, so nothing was connected", "joint elbow beyond its limits"],
         ),

@@ -130,8 +130,7 @@ def test_a_feed_forward_within_its_range_may_still_bring_a_joint_beyond_its_limi
     rows = way * [1.0, 0.0, 0.0, 0.0]
     FeedForward.of_robot(info, rows, desired=np.zeros((len(rows), 2))).save(tmp_path / "down.npz")
     words = (f"feedforward={tmp_path / 'down.npz'}", "hardware=emulated")
-    low = "{_target_: pliant.hardware.safety_config.JointLimits, low: -0.5}"
-    _, deployed = prepare(*words, f"+safety.joints.shoulder={low}")
+    _, deployed = prepare(*words, "+safety.joints.shoulder.low=-0.5")
     with pytest.raises(RobotError, match=r"connected: joint shoulder .* position -0.5\d+ rad, limit -0.5 rad; at"):
         deployed()
     _, deployed = prepare(*words)

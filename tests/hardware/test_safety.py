@@ -654,8 +654,18 @@ def test_limits_narrow_the_range_of_the_robot(arm):
         (lambda: SafetyConfig(patience=1.5), "whole number"),
         (lambda: SafetyConfig(overruns=math.inf), "overruns"),
         (lambda: SafetyConfig(hold_time=-1.0), "hold_time"),
-        (lambda: SafetyConfig(motion={"rad": {"speed": 1.0}}), "'rad'.* is no MotionLimits"),
-        (lambda: SafetyConfig(joints={"a": MotionLimits(1.0, 1.0)}), "'a'.* is no JointLimits"),
+        (lambda: SafetyConfig(motion={"rad": {"speed": 1.0}}), "limits of 'rad' lack acceleration"),
+        (
+            lambda: SafetyConfig(motion={"rad": {"speed": None, "acceleration": 1}}),
+            "'rad': speed is None; a number",
+        ),
+        (lambda: SafetyConfig(motion={"rad": {"speed": -1, "acceleration": 1}}), "'rad': speed limit = -1"),
+        (lambda: SafetyConfig(motion=1.0), r"limits \(motion\) are 1.0"),
+        (lambda: SafetyConfig(joints={"a": {"sped": 1.0}}), "limit 'sped' in the safety limits of 'a'.*'speed'"),
+        (lambda: SafetyConfig(joints={"a": {"speed": "fast"}}), "'a': speed is 'fast'; a number"),
+        (lambda: SafetyConfig(joints={"a": {"low": math.nan}}), "'a': .* is no range"),
+        (lambda: SafetyConfig(joints={"a": 1.0}), "'a' are 1.0; numbers by name"),
+        (lambda: SafetyConfig(joints={"a": MotionLimits(1.0, 1.0)}), "'a' are MotionLimits.*numbers by name"),
         (lambda: MotionLimits(speed=math.nan, acceleration=1.0), "speed limit"),
         (lambda: MotionLimits(speed=1.0, acceleration=math.inf), "acceleration limit"),
         (lambda: MotionLimits(speed=1.0, acceleration=1.0, step=math.nan), "step nan"),
@@ -735,6 +745,42 @@ def test_a_failure_ends_like_the_rest_of_torques(driven):
         fail(robot)
     assert driven.calls[-2:] == ["stop", "close"]
     assert len(driven.sent) == 1
+
+
+def test_a_joint_that_is_commanded_torques_may_not_run_away(driven):
+    """Four times as fast as a command of its place might be, as in the rehearsal, where nothing else is said."""
+    driven.velocity = np.array([0.0, -7.9])
+    with safe(driven, excess=2) as robot:
+        for _ in range(5):
+            robot.read()
+        driven.velocity = np.array([0.0, -8.1])
+        robot.read()
+        with pytest.raises(RobotError, match=r"joint b beyond its limits: velocity -8\.100 rad/s, limit -8 rad/s"):
+            robot.read()
+    assert driven.calls[-2:] == ["stop", "close"]
+
+
+@pytest.mark.parametrize("velocity", [-8.1, math.nan])
+def test_a_speed_that_is_given_or_cannot_be_measured_is_let_pass(driven, velocity):
+    driven.velocity = np.array([0.0, velocity])
+    joints = {} if math.isnan(velocity) else {"b": JointLimits(speed=9.0)}
+    with safe(driven, excess=1, joints=joints) as robot:
+        for _ in range(5):
+            robot.read()
+
+
+def test_limits_may_be_given_by_name(arm):
+    given = SafetyConfig(
+        motion={"rad": {"speed": 2, "acceleration": 20.0, "walk_speed": None}}, joints={"b": {"speed": 1.0}}
+    )
+    assert given == SafetyConfig({"rad": MotionLimits(2, 20.0)}, {"b": JointLimits(speed=1.0)})
+
+
+def test_a_place_that_is_commanded_limits_its_speed_itself(arm):
+    arm.velocity = np.array([0.0, -8.1])
+    with safe(arm, excess=1) as robot:
+        for _ in range(5):
+            robot.read()
 
 
 def test_unknown_joints_and_units_are_refused(arm):

@@ -12,11 +12,8 @@ from numpy.typing import ArrayLike
 from pliant.errors import RobotError
 from pliant.hardware.robot import Array, Robot, RobotInfo, check_command
 from pliant.hardware.safety import SafeRobot
-from pliant.hardware.safety_config import JointLimits, SafetyConfig, joint_speed
+from pliant.hardware.safety_config import SWING, JointLimits, SafetyConfig, joint_speed
 
-SWING: Final = 4.0
-"""Speed of a joint over the largest that is commanded beyond which it is taken to be unstable. Behind a spring a
-link swings up to twice the steady speed of its motor, and up to four times if the motor turns back just then."""
 GIVE: Final = 0.02
 """How far beyond its range a joint or a command may be, over the width of the range: stops give way."""
 _REMEDY: Final = (
