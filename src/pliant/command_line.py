@@ -4,6 +4,7 @@ import functools
 import os
 import re
 import shlex
+import shutil
 import signal
 import sys
 import threading
@@ -224,6 +225,8 @@ def _explained(job: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
                 return job(config)
         except SystemExit as end:
             if ours.mode != RunMode.MULTIRUN:
+                if end.code == 2:
+                    _remove_unused(Path(ours.runtime.output_dir), ours.job.name)
                 raise
             if end.code == 2:
                 cause = end.__cause__
@@ -307,6 +310,14 @@ def _claim_folder(config: DictConfig) -> None:
         used = True
     if used:
         raise _used(folder)
+
+
+def _remove_unused(folder: Path, job: str) -> None:
+    """Remove the folder of a run that was refused before it left anything there: the next one may have its name."""
+    left = {path.name: path for path in folder.iterdir()}
+    log = left.pop(f"{job}.log", None)
+    if set(left) == {_RECORD} and (log is None or not log.stat().st_size):
+        shutil.rmtree(folder)
 
 
 def _used(folder: Path) -> OutputError:

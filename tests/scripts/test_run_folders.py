@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from pliant import command_line
+from pliant.errors import ConfigurationError
 
 VERBS = ("train", "evaluate", "ilc", "deploy", "identify", "reproduce")
 NEEDED = {"evaluate": ["policy=zero"], "identify": ["recordings=x"]}
@@ -86,6 +87,29 @@ def test_an_empty_folder_is_no_used_one_and_a_mistake_leaves_none(start, tmp_pat
     with pytest.raises(SystemExit):
         start("ilc", "ilc.gian=1")
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_that_is_refused_leaves_its_folder_to_the_next(tmp_path, verb):
+    for wrong in ("controller=setpoints trajectory.duration=-1", "feedforward=nothing.npz"):
+        status, _, err = verb("deploy", "hydra.run.dir=runs/mine", *wrong.split())
+        assert status == 2, err
+        assert not (tmp_path / "runs/mine").exists()
+    status, _, err = verb("deploy", "hydra.run.dir=runs/mine", "controller=hold", "duration=0.1", "run.settle=0.1")
+    assert status == 0, err
+
+
+def test_what_was_written_before_a_run_was_refused_is_kept(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["ilc", "hydra.run.dir=mine"])
+
+    def job(config):
+        (command_line.run_folder() / "recording.mcap").touch()
+        raise ConfigurationError("refused in the middle")
+
+    with pytest.raises(SystemExit) as end:
+        command_line.run(job, "ilc")
+    assert end.value.code == 2
+    assert {path.name for path in (tmp_path / "mine").iterdir()} == {".hydra", "recording.mcap"}
 
 
 def test_a_run_goes_on_in_its_own_folder_only_if_asked(start, tmp_path):
