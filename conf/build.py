@@ -7,6 +7,7 @@ motions, joints and randomisations alone (`LEARNED`); and what the environment v
 there.
 """
 
+import importlib
 import importlib.util
 import logging
 import os
@@ -14,9 +15,11 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, TypeVar
 
 from pliant.errors import ConfigurationError, PliantError
+
+T = TypeVar("T")
 
 LEARNED = (
     *(f"pliant.envs.{name}" for name in ("models", "tasks", "randomisation")),
@@ -116,6 +119,30 @@ def check_module(path: str, what: str) -> None:
                 "been imported. If you trust it, import it first, or add it to the environment variable "
                 "PLIANT_TARGETS."
             )
+
+
+def own_class(path: str, base: type[T], what: str) -> type[T]:
+    """Return the class of a driver of one's own that a file names by import path.
+
+    Args:
+        path: `module:Class`.
+        base: what it has to be.
+        what: names it, for messages.
+
+    Raises:
+        ConfigurationError: it is of no trusted package (`check_module`), cannot be imported, or is no `base`.
+    """
+    if not NAMED.fullmatch(path):
+        raise ConfigurationError(f"{what} names {path!r}; module:Class is needed, such as mymodule:MyClass.")
+    check_module(path, what)
+    module, _, attribute = path.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(f"{what}: {path} cannot be imported: {error}.") from error
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise ConfigurationError(f"{what}: {path} is no {base.__module__}.{base.__name__}.")
+    return found
 
 
 def _of_the_user() -> tuple[str, ...]:

@@ -273,9 +273,11 @@ class Robot(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not None:
-            self.abort()
-        self.close()
+        try:
+            if kind is not None:
+                self.abort()
+        finally:
+            self.close()
 
     def abort(self) -> None:
         """End all motion because what commands the robot has failed: `stop`.

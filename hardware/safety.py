@@ -231,9 +231,11 @@ class SafeRobot(Robot):
         if not self._trip or (self._connected and not self._latched):  # while it connects, too
             self._latch("stopped")
         # At once, and again if a command was on its way to the robot meanwhile.
-        self.robot.stop()
-        with self._lock:
+        try:
             self.robot.stop()
+        finally:
+            with self._lock:
+                self.robot.stop()
 
     def close(self) -> None:
         """Walk back to rest, unless the robot was stopped or never moved, and release it.
@@ -433,28 +435,36 @@ class SafeRobot(Robot):
         before = "going to rest" if self._lies_down else "holding"
         log.error("%s: %s; %s, then releasing.", self._info.name, reason, before)
         self._latch(reason)
-        self._hold_and_close()
+        failed = self._hold_and_close()
         end = "Its joints were held and then released"
         if self._lies_down:
             end = "It went to rest and was released" if self._lies else "It did not come to rest"
+        if failed:
+            end = f"It may still have its torque: {failed}"
         raise RobotError(f"{self._info.name} was stopped: {reason}. {end}. {AGAIN}")
 
-    def _hold_and_close(self) -> None:
-        try:
-            self._hold()
-        finally:
-            self._release()
+    def _hold_and_close(self) -> str:
+        """Stop, hold and release, whatever fails; return what did: why it is to stop is the more important."""
+        failed = []
+        for what, call in (("stopping", self._hold), ("releasing", self._release)):
+            try:
+                call()
+            except Exception as error:
+                told = str(error).removeprefix(f"{self._info.name}: ").rstrip(".") or repr(error)
+                log.error("%s: %s it failed: %s", self._info.name, what, told)
+                failed.append(f"{what} it failed ({told})")
+        return ", ".join(failed)
 
     def _hold(self) -> None:
-        """Stop, and wait for `hold_time`; what then goes down to rest does not wait."""
-        self.robot.stop()
-        if self._lies_down:
-            return
-        end = self._clock.now() + self.config.hold_time
-        signals = self._interrupts.count
-        # A further signal means: now.
-        while self._clock.now() < end and self._interrupts.count == signals:
-            self._clock.sleep_until(min(end, self._clock.now() + 0.02))
+        """Stop, and wait for `hold_time`, also if that failed; what then goes down to rest does not wait."""
+        try:
+            self.robot.stop()
+        finally:
+            end = self._clock.now() + (0.0 if self._lies_down else self.config.hold_time)
+            signals = self._interrupts.count
+            # A further signal means: now.
+            while self._clock.now() < end and self._interrupts.count == signals:
+                self._clock.sleep_until(min(end, self._clock.now() + 0.02))
 
     def _release(self) -> None:
         if not self._connected:

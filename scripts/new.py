@@ -1,4 +1,4 @@
-"""Begin a robot, a task, a controller or a law of your own, with its test."""
+"""Begin a robot, a task, a controller, a driver or a law of your own, with its test."""
 
 from pathlib import Path
 
@@ -15,6 +15,7 @@ No file is overwritten. NAME is in small letters, digits and _.
   pliant new robot gripper      gripper.xml, gripper.yaml: a model and what drives it; docs/own-robot.md
   pliant new task calm          calm.py, conf/task/calm.yaml: rewards, observations, ends; docs/own-task.md
   pliant new controller sway    sway.py: from a robot's state to its command; docs/own-controller.md
+  pliant new driver my_arm      my_arm.py: speaks to a machine of your own; docs/own-driver.md
   pliant new law cubic          cubic.py: a spring; docs/own-law.md
 """
 

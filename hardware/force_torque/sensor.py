@@ -1,6 +1,5 @@
 """What a force-torque sensor is to the robot that carries it: the seam for drivers, ours and one's own."""
 
-import importlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from pliant.conf.build import NAMED, check_module
+from pliant.conf.build import NAMED, own_class
 from pliant.errors import ConfigurationError, unknown_name
 from pliant.hardware.force_torque.wrench import QUANTITIES
 from pliant.hardware.robot import Array
@@ -100,14 +99,7 @@ def make_sensor(name: str, settings: Mapping[str, Any]) -> ForceTorqueSensor:
     path = SENSORS.get(str(kind), str(kind))
     if not NAMED.fullmatch(path):
         raise unknown_name("sensor", kind, [*SENSORS, "module:Class"], where)
-    check_module(path, where)
-    module, _, attribute = path.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigurationError(f"{where}: {path} cannot be imported: {error}.") from error
-    if not (isinstance(found, type) and issubclass(found, ForceTorqueSensor)):
-        raise ConfigurationError(f"{where}: {path} is no pliant.hardware.force_torque.sensor.ForceTorqueSensor.")
+    found = own_class(path, ForceTorqueSensor, where)  # type: ignore[type-abstract]
     try:
         return found(**given)
     except TypeError as error:

@@ -313,7 +313,7 @@ def _claim_folder(config: DictConfig) -> None:
 
 
 def _remove_unused(folder: Path, job: str) -> None:
-    """Remove the folder of a run that was refused before it left anything there: the next one may have its name."""
+    """Remove the folder of a run that was refused before it left anything there, for the next one to have."""
     left = {path.name: path for path in folder.iterdir()}
     log = left.pop(f"{job}.log", None)
     if set(left) == {_RECORD} and (log is None or not log.stat().st_size):

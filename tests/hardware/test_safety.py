@@ -356,8 +356,63 @@ def test_a_robot_whose_stop_fails_is_released_all_the_same(arm):
             raise OSError("gone")
 
     arm.during = fail
-    with pytest.raises(OSError, match="gone"):
+    begin = arm.clock.now()
+    with pytest.raises(
+        RobotError, match=r"stopped: bus lost\. It may still have its torque: stopping it failed \(gone\)\."
+    ):
         robot.send([0.0, 0.0])
+    assert arm.calls[-1] == "close"
+    assert arm.clock.now() - begin >= robot.config.hold_time, "it may hold its last command"
+    assert robot.tripped == "bus lost"
+    assert robot.report.trips == ["bus lost"]
+
+
+@pytest.mark.parametrize("calls", [["close"], ["stop", "close"]])
+@pytest.mark.parametrize("error", [RobotError("arm: releasing failed."), OSError("gone"), ZeroDivisionError()])
+def test_why_it_was_stopped_is_told_though_its_release_fails(arm, calls, error):
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def fail(call):
+        if call in calls:
+            raise error
+
+    def run():
+        with safe(arm) as robot:
+            robot.send([0.0, 0.0])
+            arm.refuses, arm.during = "bus lost", fail
+            robot.send([0.0, 0.0])
+
+    with pytest.raises(
+        RobotError, match=r"arm was stopped: bus lost\. It may .*releasing it failed \((rel|gone|Zero)"
+    ):
+        run()
+    assert arm.calls.count("close") == 1
+    assert signal.getsignal(signal.SIGTERM) == handler
+
+
+@pytest.mark.parametrize("error", [RobotError("no release"), OSError("gone")])
+def test_a_release_that_fails_at_the_normal_end_is_an_error(arm, error):
+    def fail(call):
+        if call == "close":
+            raise error
+
+    def run():
+        with safe(arm) as robot:
+            robot.send([0.0, 0.0])
+            arm.during = fail
+
+    with pytest.raises(type(error), match=str(error)):
+        run()
+
+
+def test_a_robot_without_a_safety_layer_is_released_though_its_stop_fails(arm):
+    def fail(call):
+        if call == "stop":
+            raise OSError("gone")
+
+    arm.during = fail
+    with pytest.raises(OSError, match="gone"), arm:
+        raise ZeroDivisionError
     assert arm.calls[-1] == "close"
 
 

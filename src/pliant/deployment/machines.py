@@ -5,7 +5,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from pliant.conf.build import build
+from pliant.conf.build import build, own_class
 from pliant.controllers.servo_sensing import ServoTorqueSensing
 from pliant.deployment.force_torque import with_force_torque
 from pliant.deployment.ur_machine import emulated, real_ur
@@ -44,21 +44,19 @@ def machine(config: DictConfig) -> Robot:
 
 def _maker(description: RobotDescription, kind: str) -> Maker:
     """What makes a real or emulated machine of the kind that a description tells of."""
-    machine = description.machine
-    name = description.model.name
-    if not isinstance(machine, Mapping):
+    machine = description.machine if isinstance(description.machine, Mapping) else {}
+    if "driver" in machine:
+        return _own
+    name, entry = description.model.name, next((entry for entry in _MAKERS if entry in machine), None)
+    if entry is None:
         raise ConfigurationError(
             f"robot {name!r} describes no machine, so only hardware=simulated is there. Say what drives it: "
-            "++robot.machine={bus: dynamixel, model: XM430-W350, servos: {JOINT: 1}}, or of an arm of Universal "
-            "Robots "
-            "{controller: ur, model: ur10e}."
+            "++robot.machine={bus: dynamixel, model: XM430-W350, servos: {JOINT: 1}}, of an arm of Universal "
+            "Robots {controller: ur, model: ur10e}, with a driver of your own {driver: 'module:Class'}."
         )
-    for entry, makers in _MAKERS.items():
-        if entry in machine:
-            if machine[entry] not in makers:
-                raise unknown_name(entry, machine[entry], makers, f"the machine of robot {name!r}")
-            return makers[machine[entry]][kind]
-    raise unknown_name("bus", None, _MAKERS["bus"], f"the machine of robot {name!r}")
+    if machine[entry] not in _MAKERS[entry]:
+        raise unknown_name(entry, machine[entry], _MAKERS[entry], f"the machine of robot {name!r}")
+    return _MAKERS[entry][machine[entry]][kind]
 
 
 def _dynamixel(description: RobotDescription, config: DictConfig) -> Robot:
@@ -81,6 +79,28 @@ def _emulated_dynamixel(description: RobotDescription, config: DictConfig) -> Ro
         supply=None if hardware.supply is None else float(hardware.supply),
     )
     return _sensing(robot, servos)
+
+
+def _own(description: RobotDescription, config: DictConfig) -> Robot:
+    """A machine with a driver of one's own, `{driver: "mymodule:MyDriver", host: 192.168.1.5}`.
+
+    Its class is given the robot's `info`, the further entries, and `host` and `port` where the command line has
+    them.
+    """
+    where = f"the machine of robot {description.model.name!r}"
+    settings = {key: value for key, value in (description.machine or {}).items() if key != "force_torque"}
+    path = str(settings.pop("driver"))
+    if config.hardware.kind == "emulated":
+        raise ConfigurationError(
+            f"{where} is driven by {path}, which no emulator is known for: hardware=simulated is the dry run, "
+            "hardware=real the machine, or what stands in for it at its address."
+        )
+    settings |= {key: config[key] for key in ("host", "port") if config.get(key)}
+    driver = own_class(path, Robot, where)  # type: ignore[type-abstract]
+    try:
+        return driver(info=description.simulated().info, **settings)  # type: ignore[call-arg]
+    except TypeError as error:
+        raise ConfigurationError(f"{where}: {path}: {error}.") from error
 
 
 def _sensing(robot: Robot, config: DynamixelConfig) -> Robot:

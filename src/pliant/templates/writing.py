@@ -11,6 +11,7 @@ from pliant.files import ensure_folder
 
 _TRUSTED = "PYTHONPATH=. PLIANT_TARGETS={name} pliant"
 _LAW = "robot=rig1 robot.law={name}:{name} robot.preset=null"
+_DRIVEN = "robot=smartsix '++robot.machine={{driver: \"{name}:{Name}\", host: 192.168.1.5, port: 4100}}'"
 _NEXT: Mapping[str, tuple[str, ...]] = {
     "robot": (
         "pytest test_{name}.py",
@@ -26,6 +27,11 @@ _NEXT: Mapping[str, tuple[str, ...]] = {
         "pytest test_{name}.py",
         f"{_TRUSTED} view controller={{name}}:{{Name}}",
         f"{_TRUSTED} deploy controller={{name}}:{{Name}} duration=4 hardware=emulated",
+    ),
+    "driver": (
+        "pytest test_{name}.py",
+        f"{_TRUSTED} deploy {_DRIVEN} controller=hold duration=2",
+        f"{_TRUSTED} deploy {_DRIVEN} controller=hold duration=2 hardware=real",
     ),
     "law": (
         "pytest test_{name}.py",

@@ -1,0 +1,279 @@
+"""The base of a driver of one's own: what all machines have in common, around five functions that speak to one."""
+
+import threading
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.errors import ConfigurationError, RobotError, ShapeError, unknown_name
+from pliant.hardware.robot import (
+    PER_JOINT,
+    Array,
+    Channel,
+    Robot,
+    RobotInfo,
+    State,
+    check_command,
+    joint_signals,
+)
+from pliant.hardware.timing import Clock, SystemClock, Ticker
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a machine tells at one instant, in the order of its joints. NaN is what it does not know."""
+
+    position: ArrayLike
+    """Of the links, (joints,), rad or m."""
+    velocity: ArrayLike | None = None
+    """(joints,), rad/s or m/s; None: not measured."""
+    torque: ArrayLike | None = None
+    """Of the drives on the links, (joints,), N·m or N; None: not measured."""
+    sensors: ArrayLike = ()
+    """What the machine has besides, (sensors,), in the order in which they were named to `Driver`."""
+    command: ArrayLike | None = None
+    """The command in force, (columns,), as the machine tells it; None: see `Driver.read`."""
+    time: float | None = None
+    """On the machine's clock, s; None: now. Only by the machine's clock is an old reading told from a new one."""
+
+
+class Driver(Robot):
+    """A machine, driven by five functions of a class of one's own: `open`, `measure`, `drive`, `halt`, `release`.
+
+    Here is the rest: names and ranges as the simulation has them, commands checked and limited, the beat, times
+    and states, the order of calls, and one at a time from whatever thread. Failures of the wire (`OSError`, which
+    a timeout is, too, and `EOFError`) become `RobotError`; what else fails should be raised as one. The safety
+    layer in front of it lets some readings fail in a row, but no command. No function may wait for ever: give
+    sockets and ports a timeout well below the period.
+
+    A configuration names it `machine: {driver: "mymodule:MyDriver", …}`; its further entries, and `host` and
+    `port` of the command line, are arguments of the constructor.
+
+    Args:
+        info: of the robot as it is simulated.
+        sensors: what the machine measures besides, by the names of the simulation's signals, or new ones.
+        clock: where time comes from.
+
+    Raises:
+        UnknownNameError: a sensor that the simulation does not have; a new one is given as a `Channel`.
+    """
+
+    measures: ClassVar[Sequence[str]] = ("position", "velocity", "torque")
+    """What is measured of every joint; a limit of anything else is refused."""
+
+    def __init__(self, info: RobotInfo, sensors: Sequence[str | Channel] = (), clock: Clock | None = None) -> None:
+        for quantity in self.measures:
+            if quantity not in PER_JOINT[:3]:
+                raise unknown_name("quantity", quantity, PER_JOINT[:3], f"what {type(self).__name__} measures")
+        units = {name: info.signals[info.signal(f"{name}/position")] for name in info.joints}
+        torques = {name: info.signals[info.signal(f"{name}/torque")].unit for name in info.joints}
+        plain = joint_signals(info.joints, (), {name: (units[name].unit, torques[name]) for name in units})
+        ranges = [units[channel.owner] if channel.quantity == "position" else channel for channel in plain]
+        known = {channel.name: channel for channel in info.sensors}
+        more = []
+        for sensor in sensors:
+            if isinstance(sensor, str) and sensor not in known:
+                raise unknown_name("sensor", sensor, known, f"robot {info.name!r}")
+            more.append(known[sensor] if isinstance(sensor, str) else sensor)
+        self._info = replace(info, motors=(), signals=(*ranges, *more), bodies={})
+        self._clock = clock or SystemClock()
+        self._ticker = Ticker(info.period, self._clock)
+        self._lock = threading.RLock()
+        self._begin: float | None = None
+        """Time of the first reading; None before it."""
+        self._command: Array | None = None
+        """The last one sent; None where the machine stands by itself."""
+        self._connected, self._stops = False, 0
+        self._sent_at = -np.inf
+        self._low, self._high = info.low, info.high
+        self.overruns = 0
+        """Periods since `connect` that took too long."""
+        self.worst_lateness = 0.0
+        """The longest by which one did, s."""
+
+    # To be written for a machine
+
+    @abstractmethod
+    def open(self) -> None:
+        """Connect the machine, see that it is what it should be, and move nothing. Raises `RobotError`."""
+
+    @abstractmethod
+    def measure(self) -> Measurement:
+        """Return the newest that the machine tells; at once, or within a small part of the period."""
+
+    @abstractmethod
+    def drive(self, command: Array) -> None:
+        """Give the machine a command, (columns,), within the ranges of `info.command`.
+
+        The first one after `open` and after `halt` arms the machine's watchdog, then its torque.
+        """
+
+    @abstractmethod
+    def halt(self) -> None:
+        """Stop all motion and stay there; without torque where commands are torques. May be called at any time."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Take the torque off, then the watchdog, and close the wire. Also called if `open` failed half way."""
+
+    # The robot
+
+    @property
+    def info(self) -> RobotInfo:
+        """The simulated robot's, with the signals that the machine has."""
+        return self._info
+
+    @property
+    def unmeasured(self) -> frozenset[str]:
+        """What is not in `measures`, of every joint."""
+        lacking = [quantity for quantity in PER_JOINT[:3] if quantity not in self.measures]
+        return frozenset(f"{joint}/{quantity}" for joint in self._info.joints for quantity in lacking)
+
+    def connect(self) -> None:
+        """Open the machine. Moves nothing, and does nothing if it is open."""
+        with self._lock:
+            if self._connected:
+                return
+            try:
+                with self._wire("connecting"):
+                    self.open()
+            except BaseException:
+                with suppress(Exception):
+                    self.release()
+                raise
+            self._connected, self._begin, self._command = True, None, None
+            self.overruns, self.worst_lateness = 0, 0.0
+
+    def read(self) -> State:
+        """Return what the machine tells now.
+
+        The command in force is what the machine says; else the one sent last. Before the first one, and after a
+        stop, a joint that is commanded a place is taken to be held where it stands, anything else to be at rest.
+
+        Raises:
+            RobotError: not connected, the wire failed, or nothing tells which command is in force.
+            ShapeError: the driver has measured more or fewer joints or sensors than there are.
+        """
+        with self._lock:
+            self._check_connected()
+            with self._wire("reading"):
+                told = self.measure()
+            time = self._clock.now() if told.time is None else float(told.time)
+        info = self._info
+        position = self._column("positions", told.position, len(info.joints))
+        velocity, torque = (
+            np.full(len(info.joints), np.nan) if values is None else self._column(what, values, len(info.joints))
+            for what, values in (("velocities", told.velocity), ("torques", told.torque))
+        )
+        sensors = self._column("sensors", told.sensors, len(info.sensors))
+        if self._begin is None:
+            self._begin = time
+        none: Array = np.empty(0)
+        return State(
+            time=time - self._begin,
+            position=position,
+            velocity=velocity,
+            torque=torque,
+            stiffness=np.full(len(info.joints), np.nan),
+            motor_position=none,
+            motor_velocity=none,
+            motor_torque=none,
+            spring_torque=none,
+            command=self._in_force(told, position),
+            sensors=sensors,
+        )
+
+    def send(self, command: ArrayLike) -> Array:
+        """Send a command, wait for the next period, and return what was sent.
+
+        A joint that stands outside its range may be brought in again, step by step, but not further out.
+        """
+        wanted, stops = check_command(command, self._info), self._stops
+        # After a late period the next deadline may be near; commands that come at once are a jump.
+        self._clock.sleep_until(self._sent_at + self._info.period / 2)
+        with self._lock:
+            self._check_connected()
+            if self._command is None:
+                stands = self.read().command
+                self._low, self._high = np.minimum(self._info.low, stands), np.maximum(self._info.high, stands)
+                self._ticker.restart()
+            wanted = np.clip(wanted, self._low, self._high)
+            if self._stops != stops:
+                raise RobotError(f"{self._info.name} was stopped; the command was not sent.")
+            with self._wire("sending"):
+                self.drive(wanted.copy())
+            self._low, self._high = np.minimum(self._info.low, wanted), np.maximum(self._info.high, wanted)
+            self._command, self._sent_at = wanted, self._clock.now()
+        beat = self._ticker.wait()
+        self.overruns += beat.lateness > 0
+        self.worst_lateness = max(self.worst_lateness, beat.lateness)
+        return wanted.copy()
+
+    def stop(self) -> None:
+        """Halt the machine if it is open; the next command moves it again."""
+        self._stops += 1
+        with self._lock:
+            if self._connected:
+                self._command = None
+                with self._wire("stopping"):
+                    self.halt()
+
+    def close(self) -> None:
+        """Release the machine if it is open."""
+        self._stops += 1
+        with self._lock:
+            if self._connected:
+                self._connected, self._command = False, None
+                with self._wire("releasing"):
+                    self.release()
+
+    def diagnostics(self) -> Mapping[str, object]:
+        """Late periods since `connect`."""
+        return {"overruns": self.overruns, "worst_lateness_s": self.worst_lateness}
+
+    def _check_connected(self) -> None:
+        if not self._connected:
+            raise RobotError(f"{self._info.name} is not connected.")
+
+    @contextmanager
+    def _wire(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, EOFError) as error:
+            what = str(error) or type(error).__name__
+            raise RobotError(f"{self._info.name}: while {doing}: {what}.") from error
+
+    def _column(self, what: str, values: ArrayLike, count: int) -> Array:
+        """Numbers that were measured, as an array of their own."""
+        try:
+            found = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ShapeError(f"{self._info.name}: its driver measures {what} {values!r}.") from None
+        if found.shape != (count,):
+            raise ShapeError(
+                f"{self._info.name}: its driver measures {what} of shape {found.shape}; ({count},) is needed."
+            )
+        return found
+
+    def _in_force(self, told: Measurement, position: Array) -> Array:
+        if told.command is not None:
+            return self._column("a command", told.command, len(self._info.command))
+        if self._command is not None:
+            return self._command.copy()
+        command = self._info.rest
+        for k, channel in enumerate(self._info.command):
+            if channel.quantity == "position" and channel.owner in self._info.joints:
+                command[k] = position[self._info.joints.index(channel.owner)]
+                if np.isnan(command[k]):
+                    raise ConfigurationError(f"nothing measures where joint {channel.owner!r} stands.")
+            elif channel.quantity == "equilibrium":
+                raise ConfigurationError(
+                    f"{self._info.name}: the motor of a soft joint is not where its link stands, so the "
+                    f"driver has to tell {channel.name!r}: Measurement.command."
+                )
+        return command
