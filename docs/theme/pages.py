@@ -52,7 +52,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "pliant.envs.emulators.ur": ("emulator", "process", "settings"),
     "pliant.hardware": (
         *("robot", "limits", "safety", "safety_config", "resting", "retracing", "recording", "stopping"),
-        *("timing", "wrapper", "ur_arms", "arm_data"),
+        *("checking", "driver", "timing", "wrapper", "ur_arms", "arm_data"),
     ),
     "pliant.hardware.dynamixel": ("bus", "config", "port", "robot", "setup", "tables"),
     "pliant.hardware.ur": ("config", "robot", "dashboard", "rtde"),
