@@ -138,10 +138,10 @@ def own_class(path: str, base: type[T], what: str) -> type[T]:
     module, _, attribute = path.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigurationError(f"{what}: {path} cannot be imported: {error}.") from error
+    except (Exception, SystemExit) as error:
+        raise ConfigurationError(f"{what}: {path} cannot be imported: {error!r}.") from error
     if not (isinstance(found, type) and issubclass(found, base)):
-        raise ConfigurationError(f"{what}: {path} is no {base.__module__}.{base.__name__}.")
+        raise ConfigurationError(f"{what}: {path} is derived from no {base.__module__}.{base.__name__}.")
     return found
 
 

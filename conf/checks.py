@@ -34,7 +34,7 @@ _BUILT = (
 )
 """Nodes that are not a verb's own."""
 
-FREE = ("robot.joints", "robot.machine", "controller.conditioning.settings.load")
+FREE = ("robot.joints", "robot.machine", "safety.joints", "controller.conditioning.settings.load")
 """Entries that may be of several kinds: `hip: 1`, `hip: {servo: 1}`, a file; who takes them checks them."""
 
 _NONE = {"controller.limits", "controller.balance", "controller.forces"}

@@ -285,7 +285,8 @@ def _command(controller: Controller, state: State, t: float, info: RobotInfo) ->
     try:
         return check_command(controller.update(state, t), info)
     except (ShapeError, OutOfBoundsError) as error:
-        raise type(error)(f"{type(controller).__name__} at t = {t:.6g} s: {error}") from error
+        name = getattr(controller, "name", type(controller).__name__)
+        raise type(error)(f"{name} at t = {t:.6g} s: {error}") from error
 
 
 def _told(observers: Sequence[Observer], period: Period) -> list[str]:

@@ -10,10 +10,12 @@ import numpy as np
 
 from pliant.errors import OutOfBoundsError, PliantError, RobotError, ShapeError, check_count
 from pliant.hardware.robot import Array, Robot, State, stacked
-from pliant.hardware.safety_config import effort_joints
+from pliant.hardware.safety_config import SafetyConfig, walks
 
-_MOVED = 0.05
+_MOVED = 0.1
 """How far a joint may go under the command that it was found under, rad or m."""
+_ROUNDED = 1e-4
+"""By how much a machine may round a command, in its unit."""
 
 
 class Checked(NamedTuple):
@@ -54,7 +56,7 @@ def check_robot(robot: Robot, periods: int = 100) -> Checked:
         robot.connect()
         first = _checked(robot, robot.read())
         _check_refusals(robot, first)
-        states, reading = _hold(robot, first, 2 if effort_joints(robot.info) else periods)
+        states, reading = _hold(robot, first, periods if walks(robot.info) else 2)
         robot.stop()
         robot.stop()
         _checked(robot, robot.read())
@@ -90,17 +92,19 @@ def _check_refusals(robot: Robot, state: State) -> None:
 
 def _hold(robot: Robot, first: State, periods: int) -> tuple[list[State], float]:
     """Command a robot to stay; return its states, one a period, and the time that one takes to be read, s."""
-    states, reading = list[State](), 0.0
+    states, reading, stale = list[State](), 0.0, 0
     for k in range(periods):
         sent = robot.send(first.command)
         begin = time.perf_counter()
         state = _checked(robot, robot.read())
         reading += (time.perf_counter() - begin) / periods
-        if any(np.shares_memory(new, old) for new, old in zip(state[1:], first[1:], strict=True)):
+        earlier = states[-1] if states else first
+        if any(np.shares_memory(new, old) for new, old in zip(state[1:], earlier[1:], strict=True)):
             raise RobotError("the arrays of its states are not their own: a later reading changes an earlier one.")
-        if not np.array_equal(state.command, sent):
+        if not np.allclose(state.command, sent, rtol=0.0, atol=_ROUNDED):
             raise RobotError(f"the command in force is {state.command}, not {sent}, which was sent.")
-        if states and not state.time > states[-1].time:
+        stale = 0 if not states or state.time > states[-1].time else stale + 1
+        if stale > SafetyConfig.patience:
             raise RobotError(f"its time stands at {state.time:g} s from one period to the next.")
         moved = np.nan_to_num(np.abs(state.position - first.position))
         if moved.max() > _MOVED:
@@ -112,7 +116,7 @@ def _hold(robot: Robot, first: State, periods: int) -> tuple[list[State], float]
             )
         states.append(state)
     took = (states[-1].time - states[0].time) / (periods - 1)
-    if not 0.5 < took / robot.info.period < 2.0:
+    if not 0.2 < took / robot.info.period < 5.0:
         raise RobotError(f"by its own time a period takes {took:.4g} s; it says {robot.info.period:g} s.")
     return states, reading
 
@@ -134,10 +138,12 @@ def _checked(robot: Robot, state: State) -> State:
         raise RobotError(f"the time of its state is {state.time}.")
     if not np.isfinite(state.command).all():
         raise RobotError(f"the command in force is {state.command}.")
-    measured = {f"{joint}/position" for joint in info.joints} - robot.unmeasured
-    blind = [j for j, q in zip(info.joints, state.position, strict=True) if f"{j}/position" in measured and q != q]
-    if blind:
-        raise RobotError(f"the position of joint {', '.join(blind)} is NaN, which `unmeasured` does not say.")
+    told = {"position": state.position, "velocity": state.velocity, "torque": state.torque}
+    blind = {
+        f"{joint}/{what}" for what in told for joint, x in zip(info.joints, told[what], strict=True) if x != x
+    }
+    if unsaid := sorted(blind - robot.unmeasured):
+        raise RobotError(f"{', '.join(unsaid)} is NaN, which `unmeasured` does not say.")
     return state
 
 

@@ -1,6 +1,7 @@
 """The base of a driver of one's own: what all machines have in common, around five functions that speak to one."""
 
-import threading
+import math
+import struct
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -10,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.errors import ConfigurationError, RobotError, ShapeError, unknown_name
+from pliant.errors import ConfigurationError, RobotError, unknown_name
 from pliant.hardware.robot import (
     PER_JOINT,
     Array,
@@ -21,6 +22,8 @@ from pliant.hardware.robot import (
     check_command,
     joint_signals,
 )
+from pliant.hardware.safety_config import EFFORTS
+from pliant.hardware.stopping import Exclusive
 from pliant.hardware.timing import Clock, SystemClock, Ticker
 
 
@@ -47,9 +50,10 @@ class Driver(Robot):
 
     Here is the rest: names and ranges as the simulation has them, commands checked and limited, the beat, times
     and states, the order of calls, and one at a time from whatever thread. Failures of the wire (`OSError`, which
-    a timeout is, too, and `EOFError`) become `RobotError`; what else fails should be raised as one. The safety
-    layer in front of it lets some readings fail in a row, but no command. No function may wait for ever: give
-    sockets and ports a timeout well below the period.
+    a timeout is, too, and `EOFError`) and packets that cannot be read (`ValueError`, `struct.error`) become
+    `RobotError`; what else fails should be raised as one. The safety layer in front of it lets some readings fail
+    in a row, but no command. No function may wait for ever: give sockets and ports a timeout well below the
+    period.
 
     A configuration names it `machine: {driver: "mymodule:MyDriver", …}`; its further entries, and `host` and
     `port` of the command line, are arguments of the constructor.
@@ -65,6 +69,9 @@ class Driver(Robot):
 
     measures: ClassVar[Sequence[str]] = ("position", "velocity", "torque")
     """What is measured of every joint; a limit of anything else is refused."""
+    first_step: ClassVar[float] = 0.1
+    """How far from where a joint stands the first command may be, and how far outside its range it may stand, rad
+    or m."""
 
     def __init__(self, info: RobotInfo, sensors: Sequence[str | Channel] = (), clock: Clock | None = None) -> None:
         for quantity in self.measures:
@@ -83,13 +90,14 @@ class Driver(Robot):
         self._info = replace(info, motors=(), signals=(*ranges, *more), bodies={})
         self._clock = clock or SystemClock()
         self._ticker = Ticker(info.period, self._clock)
-        self._lock = threading.RLock()
+        self._exclusive = Exclusive(self._end_motion)
         self._begin: float | None = None
         """Time of the first reading; None before it."""
         self._command: Array | None = None
         """The last one sent; None where the machine stands by itself."""
-        self._connected, self._stops = False, 0
-        self._sent_at = -np.inf
+        self._connected = self._closing = False
+        self._stops = 0
+        self._sent_at = -math.inf
         self._low, self._high = info.low, info.high
         self.overruns = 0
         """Periods since `connect` that took too long."""
@@ -136,7 +144,9 @@ class Driver(Robot):
 
     def connect(self) -> None:
         """Open the machine. Moves nothing, and does nothing if it is open."""
-        with self._lock:
+        with self._exclusive():
+            if self._connected and self._closing:
+                raise RobotError(f"{self._info.name}: its release was interrupted; close it first.")
             if self._connected:
                 return
             try:
@@ -146,62 +156,62 @@ class Driver(Robot):
                 with suppress(Exception):
                     self.release()
                 raise
-            self._connected, self._begin, self._command = True, None, None
+            self._connected, self._closing, self._begin, self._command = True, False, None, None
             self.overruns, self.worst_lateness = 0, 0.0
 
     def read(self) -> State:
         """Return what the machine tells now.
 
         The command in force is what the machine says; else the one sent last. Before the first one, and after a
-        stop, a joint that is commanded a place is taken to be held where it stands, anything else to be at rest.
+        stop, a joint that is commanded a place is taken to be held where it stands, and no speed, torque or force
+        to be there.
 
         Raises:
-            RobotError: not connected, the wire failed, or nothing tells which command is in force.
-            ShapeError: the driver has measured more or fewer joints or sensors than there are.
+            RobotError: not connected, the wire failed, what was measured is of a wrong size or no numbers, or
+                nothing tells which command is in force.
         """
-        with self._lock:
+        info, count = self._info, len(self._info.joints)
+        with self._exclusive():
             self._check_connected()
             with self._wire("reading"):
                 told = self.measure()
-            time = self._clock.now() if told.time is None else float(told.time)
-        info = self._info
-        position = self._column("positions", told.position, len(info.joints))
-        velocity, torque = (
-            np.full(len(info.joints), np.nan) if values is None else self._column(what, values, len(info.joints))
-            for what, values in (("velocities", told.velocity), ("torques", told.torque))
-        )
-        sensors = self._column("sensors", told.sensors, len(info.sensors))
-        if self._begin is None:
-            self._begin = time
+                now = self._clock.now() if told.time is None else float(told.time)
+                unknown: Array = np.full(count, np.nan)
+                position = _numbers("positions", told.position, count)
+                velocity = unknown if told.velocity is None else _numbers("velocities", told.velocity, count)
+                torque = unknown if told.torque is None else _numbers("torques", told.torque, count)
+                sensors = _numbers("sensors", told.sensors, len(info.sensors))
+                command = self._in_force(told, position)
+            if self._begin is None:
+                self._begin = now
         none: Array = np.empty(0)
         return State(
-            time=time - self._begin,
+            time=now - self._begin,
             position=position,
-            velocity=velocity,
-            torque=torque,
-            stiffness=np.full(len(info.joints), np.nan),
+            velocity=velocity.copy(),
+            torque=torque.copy(),
+            stiffness=unknown.copy(),
             motor_position=none,
             motor_velocity=none,
             motor_torque=none,
             spring_torque=none,
-            command=self._in_force(told, position),
+            command=command,
             sensors=sensors,
         )
 
     def send(self, command: ArrayLike) -> Array:
         """Send a command, wait for the next period, and return what was sent.
 
-        A joint that stands outside its range may be brought in again, step by step, but not further out.
+        The first one, also after a stop, may be no further than `first_step` from what is in force then. A joint
+        that stands a little outside its range may be brought in again, step by step, but not further out.
         """
         wanted, stops = check_command(command, self._info), self._stops
         # After a late period the next deadline may be near; commands that come at once are a jump.
         self._clock.sleep_until(self._sent_at + self._info.period / 2)
-        with self._lock:
+        with self._exclusive():
             self._check_connected()
             if self._command is None:
-                stands = self.read().command
-                self._low, self._high = np.minimum(self._info.low, stands), np.maximum(self._info.high, stands)
-                self._ticker.restart()
+                self._begin_at(self.read().command, wanted)
             wanted = np.clip(wanted, self._low, self._high)
             if self._stops != stops:
                 raise RobotError(f"{self._info.name} was stopped; the command was not sent.")
@@ -214,66 +224,115 @@ class Driver(Robot):
         self.worst_lateness = max(self.worst_lateness, beat.lateness)
         return wanted.copy()
 
+    def carry_on(self) -> bool:
+        """See `Robot.carry_on`: whether the machine can still be read."""
+        try:
+            self.read()
+        except RobotError:
+            return False
+        return True
+
     def stop(self) -> None:
-        """Halt the machine if it is open; the next command moves it again."""
+        """Halt the machine if it is open; the next command moves it again.
+
+        Called by a signal's handler while this thread has the machine, it takes effect when that is over, before
+        anything else is sent.
+        """
         self._stops += 1
-        with self._lock:
-            if self._connected:
-                self._command = None
-                with self._wire("stopping"):
-                    self.halt()
+        with self._exclusive():
+            self._exclusive.stop_pending = True
 
     def close(self) -> None:
-        """Release the machine if it is open."""
+        """Release the machine if it is open, in a signal's handler as `stop`; again if that was interrupted."""
         self._stops += 1
-        with self._lock:
-            if self._connected:
-                self._connected, self._command = False, None
-                with self._wire("releasing"):
-                    self.release()
+        with self._exclusive():
+            self._closing = self._exclusive.stop_pending = True
+
+    def _end_motion(self) -> None:
+        """Do what `stop` or `close` says, once nobody else has the machine."""
+        if not self._connected:
+            return
+        self._command = None
+        if not self._closing:
+            with self._wire("stopping"):
+                self.halt()
+            return
+        try:
+            with self._wire("releasing"):
+                self.release()
+        except Exception:
+            self._connected = False
+            raise
+        self._connected = False
 
     def diagnostics(self) -> Mapping[str, object]:
         """Late periods since `connect`."""
         return {"overruns": self.overruns, "worst_lateness_s": self.worst_lateness}
 
     def _check_connected(self) -> None:
-        if not self._connected:
+        if not self._connected or self._closing:
             raise RobotError(f"{self._info.name} is not connected.")
 
     @contextmanager
     def _wire(self, doing: str) -> Iterator[None]:
+        """Turn what a failed wire raises, or a packet that cannot be read, into an error of the robot."""
         try:
             yield
-        except (OSError, EOFError) as error:
-            what = str(error) or type(error).__name__
+        except (OSError, EOFError, ValueError, struct.error) as error:
+            if isinstance(error, ConfigurationError):
+                raise
+            what = str(error).rstrip(".") or type(error).__name__
             raise RobotError(f"{self._info.name}: while {doing}: {what}.") from error
-
-    def _column(self, what: str, values: ArrayLike, count: int) -> Array:
-        """Numbers that were measured, as an array of their own."""
-        try:
-            found = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ShapeError(f"{self._info.name}: its driver measures {what} {values!r}.") from None
-        if found.shape != (count,):
-            raise ShapeError(
-                f"{self._info.name}: its driver measures {what} of shape {found.shape}; ({count},) is needed."
-            )
-        return found
 
     def _in_force(self, told: Measurement, position: Array) -> Array:
         if told.command is not None:
-            return self._column("a command", told.command, len(self._info.command))
+            command = _numbers("a command", told.command, len(self._info.command))
+            for channel, value in zip(self._info.command, command, strict=True):
+                if not math.isfinite(value):
+                    raise RobotError(f"{self._info.name}: it tells no number for the command {channel.name!r}.")
+            return command
         if self._command is not None:
             return self._command.copy()
-        command = self._info.rest
+        command = np.zeros(len(self._info.command))
         for k, channel in enumerate(self._info.command):
             if channel.quantity == "position" and channel.owner in self._info.joints:
                 command[k] = position[self._info.joints.index(channel.owner)]
-                if np.isnan(command[k]):
-                    raise ConfigurationError(f"nothing measures where joint {channel.owner!r} stands.")
-            elif channel.quantity == "equilibrium":
+                if not math.isfinite(command[k]):
+                    raise RobotError(f"{self._info.name}: nothing measures where joint {channel.owner!r} stands.")
+            elif channel.unit in EFFORTS or channel.unit.endswith("/s"):
+                command[k] = min(max(0.0, channel.low), channel.high)
+            else:
                 raise ConfigurationError(
-                    f"{self._info.name}: the motor of a soft joint is not where its link stands, so the "
-                    f"driver has to tell {channel.name!r}: Measurement.command."
+                    f"{self._info.name}: nothing tells which command {channel.name!r} is in force (the motor of a "
+                    "soft joint is not where its link stands), so the driver has to: Measurement.command."
                 )
         return command
+
+    def _begin_at(self, stands: Array, wanted: Array) -> None:
+        """Begin from where the machine stands, unless that is far outside its range or from what is wanted."""
+        for channel, here, there in zip(self._info.command, stands, wanted, strict=True):
+            if channel.unit not in ("rad", "m"):
+                continue
+            if max(channel.low - here, here - channel.high) > self.first_step:
+                raise RobotError(
+                    f"{channel.name} stands at {here:.3f} {channel.unit}, outside [{channel.low:g}, "
+                    f"{channel.high:g}]; move it in by hand, or correct its zero or its range."
+                )
+            if abs(there - here) > self.first_step:
+                raise RobotError(
+                    f"the first command of {channel.name} is {there:.3f} {channel.unit}; it stands at {here:.3f}. "
+                    "Walk there (SafeRobot.walk_to), beginning with the state's own command."
+                )
+        self._low, self._high = np.minimum(self._info.low, stands), np.maximum(self._info.high, stands)
+        self._ticker.restart()
+
+
+def _numbers(what: str, values: ArrayLike, count: int) -> Array:
+    """Numbers that a driver has measured, as an array of their own; `ValueError` if they are not as many."""
+    try:
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"its driver measures {what} {values!r}; {count} numbers are needed") from None
+    if found.shape != (count,):
+        raise ValueError(f"its driver measures {what} of shape {found.shape}; ({count},) is needed")
+    return found

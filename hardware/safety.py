@@ -16,7 +16,7 @@ from pliant.hardware.limits import Bounds, Motion, bounds, limit_motion
 from pliant.hardware.resting import RestingWay
 from pliant.hardware.retracing import Trail
 from pliant.hardware.robot import Array, Robot, RobotInfo, State, check_command
-from pliant.hardware.safety_config import SafetyConfig, effort_joints, motion_limits
+from pliant.hardware.safety_config import SafetyConfig, motion_limits, walks
 from pliant.hardware.stopping import AGAIN, Interrupts
 from pliant.hardware.timing import Clock, SystemClock
 from pliant.hardware.watch import Watch
@@ -82,7 +82,7 @@ class SafeRobot(Robot):
         self._stop_key = stop_key or (lambda: False)
         self._clock = clock or SystemClock()
         self._interrupts = Interrupts()
-        self.walks = not effort_joints(robot.info)
+        self.walks = walks(robot.info)
         """Whether it walks: a place is commanded of everything, beside which a torque or force only limits."""
         limits = motion_limits(robot.info, self.config.motion)
         self._bounds = bounds(limits, robot.info.command, robot.info.period, walk=False)
@@ -348,6 +348,10 @@ class SafeRobot(Robot):
             if missed > self.config.patience:
                 self._stop_and_release(f"{missed} reads in a row failed, the last with: {error}")
             return watch.state
+        except Exception as error:
+            if watch.state is None or self._trip:
+                raise
+            self._stop_and_release(f"it cannot be read: {error!r}")
         self._tell()
         fault = "" if self._trip else watch.fault(state)
         self.report.overruns = watch.overruns
@@ -436,47 +440,69 @@ class SafeRobot(Robot):
         log.error("%s: %s; %s, then releasing.", self._info.name, reason, before)
         self._latch(reason)
         failed = self._hold_and_close()
-        end = "Its joints were held and then released"
+        end = "Its joints were held and then released" if self.walks else "It was stopped and then released"
         if self._lies_down:
             end = "It went to rest and was released" if self._lies else "It did not come to rest"
         if failed:
-            end = f"It may still have its torque: {failed}"
+            end = f"{failed[0].upper()}{failed[1:]}; it may still have its torque"
+            if "releasing" not in failed:
+                end = f"{failed[0].upper()}{failed[1:]}; it was released"
         raise RobotError(f"{self._info.name} was stopped: {reason}. {end}. {AGAIN}")
 
     def _hold_and_close(self) -> str:
         """Stop, hold and release, whatever fails; return what did: why it is to stop is the more important."""
-        failed = []
-        for what, call in (("stopping", self._hold), ("releasing", self._release)):
-            try:
-                call()
-            except Exception as error:
-                told = str(error).removeprefix(f"{self._info.name}: ").rstrip(".") or repr(error)
-                log.error("%s: %s it failed: %s", self._info.name, what, told)
-                failed.append(f"{what} it failed ({told})")
+        failed = list[str]()
+        try:
+            self._try("stopping", self._hold, failed)
+        finally:
+            self._try("releasing", self._release, failed)
         return ", ".join(failed)
 
+    def _try(self, what: str, call: Callable[[], None], failed: list[str]) -> None:
+        try:
+            call()
+        except Exception as error:
+            told = str(error).removeprefix(f"{self._info.name}: ").rstrip(".") or repr(error)
+            log.error("%s: %s it failed: %s", self._info.name, what, told)
+            failed.append(f"{what} it failed ({told})")
+
     def _hold(self) -> None:
-        """Stop, and wait for `hold_time`, also if that failed; what then goes down to rest does not wait."""
+        """Stop, again and again while that fails, for `hold_time`; what then goes down to rest does not wait."""
+        end = self._clock.now() + (0.0 if self._lies_down else self.config.hold_time)
+        signals = self._interrupts.count
+        problem = self._stop_robot()
+        # A further signal means: now.
+        while self._clock.now() < end and self._interrupts.count == signals:
+            self._clock.sleep_until(min(end, self._clock.now() + 0.02))
+            problem = problem and self._stop_robot()
+        if problem is not None:
+            raise problem
+
+    def _stop_robot(self) -> Exception | None:
+        """Stop the robot; return what failed."""
         try:
             self.robot.stop()
-        finally:
-            end = self._clock.now() + (0.0 if self._lies_down else self.config.hold_time)
-            signals = self._interrupts.count
-            # A further signal means: now.
-            while self._clock.now() < end and self._interrupts.count == signals:
-                self._clock.sleep_until(min(end, self._clock.now() + 0.02))
+        except Exception as error:
+            return error
+        return None
 
     def _release(self) -> None:
         if not self._connected:
             return
         if self._way is not None and self._lies_down and self._moved:
             self._go_down(self._way)
-        self._connected = self._started = self._moved = False
-        atexit.unregister(self._close_at_exit)
+        self._started = self._moved = False
         try:
             self.robot.close()
+        except Exception:
+            self._connected = False
+            raise
+        else:
+            self._connected = False
         finally:
             self._interrupts.uninstall()
+            if not self._connected:  # else interrupted, and to be done at the latest when the program ends
+                atexit.unregister(self._close_at_exit)
 
     def _close(self) -> None:
         try:

@@ -27,6 +27,8 @@ _EFFORT_RISE: Final = 0.05
 """… this time, s, however quickly that changes."""
 _AT_ONCE: Final = 1e12
 """Acceleration that limits nothing, u/s²."""
+GIVE: Final = 0.02
+"""How far beyond its range a joint may be, over the width of the range: stops give way."""
 SWING: Final = 4.0
 """Speed of a joint over the largest that is commanded beyond which it is taken to be unstable. Behind a spring a
 link swings up to twice the steady speed of its motor, and up to four times if the motor turns back just then."""
@@ -43,24 +45,24 @@ class JointLimits:
     """Smallest angle, rad; of a slide joint everything is in m and N."""
     high: float = math.inf
     """Largest angle, rad."""
-    speed: float = math.inf
-    """rad/s."""
+    speed: float | None = None
+    """rad/s. None: that of `watched`, which is infinite but for joints that are commanded torques."""
     torque: float = math.inf
     """N·m."""
 
     def __post_init__(self) -> None:
         if not (-math.inf <= self.low < self.high <= math.inf):
             raise ConfigurationError(f"joint limits: [{self.low:g}, {self.high:g}] rad is no range.")
-        for name, unit in (("speed", "rad/s"), ("torque", "N·m")):
-            if not getattr(self, name) > 0:
-                raise ConfigurationError(f"joint limits: {name} {getattr(self, name):g} {unit} is not above 0.")
+        for name, value, unit in (("speed", self.speed, "rad/s"), ("torque", self.torque, "N·m")):
+            if value is not None and not value > 0:
+                raise ConfigurationError(f"joint limits: {name} {value:g} {unit} is not above 0.")
 
     @property
     def limited(self) -> tuple[str, ...]:
         """Which of position, velocity and torque are limited."""
         given = {
             "position": math.isfinite(self.low) or math.isfinite(self.high),
-            "velocity": math.isfinite(self.speed),
+            "velocity": self.speed is not None and math.isfinite(self.speed),
             "torque": math.isfinite(self.torque),
         }
         return tuple(name for name, finite in given.items() if finite)
@@ -76,8 +78,7 @@ class SafetyConfig:
     their largest in 50 ms. As `MotionLimits`, or as numbers by name: {speed: 1.0, acceleration: 10.0}."""
     joints: Mapping[str, JointLimits] = field(default_factory=dict)
     """Limits of what is measured, by joint, as `JointLimits` or as numbers by name: {speed: 1.0}. A joint that is
-    commanded a torque or a force alone, and for which no speed is given, may be `SWING` times as fast as
-    `joint_speed` says: nothing else stops it when its control fails."""
+    commanded a torque or a force alone has some of its own accord: `watched`."""
     excess: int = 3
     """Measurements in a row beyond a joint's limits at which the robot is stopped."""
     patience: int = 3
@@ -118,7 +119,8 @@ def _limits(kind: type[MotionLimits] | type[JointLimits], given: Any, name: str)
     for limit, value in given.items():
         if limit not in choices:
             raise unknown_name("limit", limit, choices, where)
-        if not isinstance(value, Real) and (value, limit) != (None, "walk_speed"):
+        optional = limit in ("speed", "walk_speed") and kind.__dataclass_fields__[limit].default is None
+        if isinstance(value, bool) or not (isinstance(value, Real) or (value is None and optional)):
             raise ConfigurationError(f"{where}: {limit} is {value!r}; a number is needed.")
     lacking = [limit.name for limit in fields(kind) if limit.default is MISSING and limit.name not in given]
     if lacking:
@@ -130,7 +132,19 @@ def _limits(kind: type[MotionLimits] | type[JointLimits], given: Any, name: str)
 
 
 def effort_joints(info: RobotInfo) -> frozenset[str]:
-    """Return what is commanded a torque or a force alone."""
+    """Return the joints that are commanded a torque or a force alone."""
+    return _efforts(info) & frozenset(info.joints)
+
+
+def walks(info: RobotInfo) -> bool:
+    """Whether no joint is commanded a torque or a force alone, and something is commanded a place."""
+    efforts = _efforts(info)
+    others = {channel.owner for channel in info.command} - efforts
+    return not (efforts & frozenset(info.joints)) and (not efforts or bool(others))
+
+
+def _efforts(info: RobotInfo) -> frozenset[str]:
+    """What is commanded a torque or a force alone."""
     efforts = {channel.owner for channel in info.command if channel.unit in EFFORTS}
     return frozenset(efforts - {channel.owner for channel in info.command if channel.unit not in EFFORTS})
 
@@ -156,15 +170,40 @@ def joint_speed(joint: str, info: RobotInfo, motion: Mapping[str, MotionLimits])
         return max(-columns[f"{unit}/s"].low, columns[f"{unit}/s"].high)
     if unit in columns:
         return _column_limits(columns[unit], motion).speed
-    return (motion.get(unit) or DEFAULT_MOTION[unit]).speed if columns else math.inf
+    if not columns:
+        return math.inf
+    limits = motion.get(unit) or DEFAULT_MOTION.get(unit)
+    if limits is None:
+        raise ConfigurationError(
+            f"joint {joint!r} is commanded in {', '.join(columns)}, and nothing says how fast it may be; give "
+            f"motion limits of {unit}."
+        )
+    return limits.speed
 
 
 def watched(joint: str, info: RobotInfo, config: SafetyConfig) -> JointLimits:
-    """Return what may be measured at a joint: as given, and the largest speed of one commanded a torque alone."""
+    """Return what may be measured at a joint.
+
+    As given; and of one that is commanded a torque alone, which nothing else stops when its control fails, its
+    range, a little wider (`GIVE`), and `SWING` times the speed of `joint_speed`.
+    """
     given = config.joints.get(joint, JointLimits())
-    if math.isfinite(given.speed) or joint not in effort_joints(info):
-        return given
-    return replace(given, speed=SWING * joint_speed(joint, info, config.motion))
+    if joint not in effort_joints(info):
+        return replace(given, speed=math.inf) if given.speed is None else given
+    low, high = joint_range(joint, info)
+    return replace(
+        given,
+        low=low if given.low == -math.inf else given.low,
+        high=high if given.high == math.inf else given.high,
+        speed=SWING * joint_speed(joint, info, config.motion) if given.speed is None else given.speed,
+    )
+
+
+def joint_range(joint: str, info: RobotInfo) -> tuple[float, float]:
+    """Return how far a joint may go, rad or m: its range, a little wider, as stops give way."""
+    read = info.signals[info.signal(f"{joint}/position")]
+    give = GIVE * (read.high - read.low) if math.isfinite(read.high - read.low) else 0.0
+    return read.low - give, read.high + give
 
 
 def _column_limits(channel: Channel, motion: Mapping[str, MotionLimits]) -> MotionLimits:

@@ -25,11 +25,13 @@ class Watch:
         for name in config.joints:
             if name not in info.joints:
                 raise unknown_name("joint", name, info.joints, "the safety limits")
-        measured = [watched(name, info, config) for name in info.joints]
+        measured = {name: watched(name, info, config) for name in info.joints}
         self._low, self._high, self._speed, self._torque = np.array(
-            [(limit.low, limit.high, limit.speed, limit.torque) for limit in measured]
+            [(limit.low, limit.high, limit.speed, limit.torque) for limit in measured.values()], dtype=np.float64
         ).T
-        self._limited = tuple(f"{name}/{what}" for name, limit in config.joints.items() for what in limit.limited)
+        self._limited = tuple(f"{name}/{what}" for name, limit in measured.items() for what in limit.limited)
+        self._placed = np.zeros(len(info.joints), dtype=bool)
+        """Joints whose position was measured in the first reading."""
         self.state: State | None = None
         """The newest reading that was believed; None before the first."""
         self.commands = 0
@@ -42,17 +44,26 @@ class Watch:
     def start(self, state: State) -> None:
         """Begin anew from a reading."""
         self.state = state
+        self._placed = np.isfinite(state.position)
         self.commands = self._missed = self._beyond = self._late = 0
         self._since, self._lag = 0, 0.0
 
     def refuse_blind(self, unmeasured: frozenset[str]) -> None:
         """Raise `ConfigurationError` if a limit is set of something that is not measured."""
         blind = [name for name in self._limited if name in unmeasured]
-        if blind:
-            raise ConfigurationError(
-                f"{self._info.name} does not measure {', '.join(blind)}; a limit of it in the safety limits would "
-                "keep nothing. Leave it out, or give the joint a servo or an encoder that measures it."
+        if not blind:
+            return
+        joint = blind[0].rpartition("/")[0]
+        remedy = "Leave it out, or give the joint a servo or an encoder that measures it."
+        if joint not in self._config.joints:
+            remedy = (
+                "A joint that is commanded torques has one of its speed of its own accord. If nothing need stop "
+                f"it when its control fails, say so: +safety.joints.{joint}.speed=inf"
             )
+        raise ConfigurationError(
+            f"{self._info.name} does not measure {', '.join(blind)}; a limit of it in the safety limits would "
+            f"keep nothing. {remedy}"
+        )
 
     def not_finite(self, state: State) -> frozenset[str]:
         """Return what a state has no number for, as `Robot.unmeasured` names it."""
@@ -70,7 +81,7 @@ class Watch:
         self._since += 1
 
     def check_fresh(self, state: State) -> None:
-        """Raise if the state is as old as the last one, older, or falls behind, or a limited quantity is unknown.
+        """Raise if the state is as old as the last one, older, falls behind, or lacks a place or what is limited.
 
         Every command takes a period, so of n commands the state must have grown older by n periods; what it lacks
         adds up.
@@ -88,6 +99,8 @@ class Watch:
         if lag > (self._config.patience + 1) * period:
             raise RobotError(f"the reading is {lag:.3f} s old, and falls behind")
         lost = sorted(set(self._limited) & self.not_finite(state)) if self._limited else []
+        if gone := [self._info.joints[k] for k in np.flatnonzero(self._placed & ~np.isfinite(state.position))]:
+            raise RobotError(f"the position of joint {', '.join(gone)} is not measured any more")
         if lost:
             raise RobotError(f"{', '.join(lost)}, which has a limit, is not measured any more")
         self._lag = lag

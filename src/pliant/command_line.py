@@ -11,7 +11,7 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
@@ -34,6 +34,10 @@ _RECORD = ".hydra"
 """Where Hydra keeps the settings of a run, in its folder."""
 _COMMAND = "PLIANT_COMMAND"
 """Environment variable with the command as typed, which the processes of a sweep's jobs inherit."""
+_WRITTEN = {"config.yaml", "hydra.yaml", "overrides.yaml"}
+"""What it writes there."""
+_CLAIMED: ContextVar[tuple[Path, bool] | None] = ContextVar("claimed", default=None)
+"""The folder that this run has got, and whether it was made for it."""
 _BEGIN: ContextVar[float] = ContextVar("begin", default=0.0)
 """When the job began, in the time of `time.monotonic`, s."""
 _PLUGINS = {
@@ -226,7 +230,7 @@ def _explained(job: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
         except SystemExit as end:
             if ours.mode != RunMode.MULTIRUN:
                 if end.code == 2:
-                    _remove_unused(Path(ours.runtime.output_dir), ours.job.name)
+                    _remove_unused(ours.job.name)
                 raise
             if end.code == 2:
                 cause = end.__cause__
@@ -286,13 +290,16 @@ def _claim_folder(config: DictConfig) -> None:
     """
     hydra = config.hydra
     kind = "sweep" if str(hydra.mode).endswith("MULTIRUN") else "run"
+    _CLAIMED.set(None)
     words = [*hydra.overrides.hydra, *hydra.overrides.task]
     if not any(word.lstrip("+").startswith(f"hydra.{kind}.dir=") for word in words):
         folder = new_folder(hydra[kind].dir)
         with read_write(hydra), open_dict(hydra):
             hydra[kind].dir = str(folder)
             hydra.overrides.hydra.append(f"hydra.{kind}.dir='{_escaped(folder)}'")
+        _CLAIMED.set((folder.absolute(), True))
         return
+    made = not os.path.lexists(hydra[kind].dir)
     try:
         folder = ensure_folder(hydra[kind].dir)
     except OutputError as error:
@@ -310,14 +317,26 @@ def _claim_folder(config: DictConfig) -> None:
         used = True
     if used:
         raise _used(folder)
+    _CLAIMED.set((folder.absolute(), made))
 
 
-def _remove_unused(folder: Path, job: str) -> None:
+def _remove_unused(job: str) -> None:
     """Remove the folder of a run that was refused before it left anything there, for the next one to have."""
-    left = {path.name: path for path in folder.iterdir()}
-    log = left.pop(f"{job}.log", None)
-    if set(left) == {_RECORD} and (log is None or not log.stat().st_size):
-        shutil.rmtree(folder)
+    folder, made = _CLAIMED.get() or (None, False)
+    if folder is None or folder.is_symlink():
+        return
+    record = folder / _RECORD
+    with suppress(OSError):
+        left = {path.name: path for path in folder.iterdir()}
+        log = left.pop(f"{job}.log", None)
+        written = {path.name for path in record.iterdir()}
+        if set(left) != {_RECORD} or (log is not None and log.stat().st_size) or not written <= _WRITTEN:
+            return
+        shutil.rmtree(record)
+        if log is not None:
+            log.unlink()
+        if made:
+            folder.rmdir()
 
 
 def _used(folder: Path) -> OutputError:

@@ -121,7 +121,7 @@ def test_a_machine_that_is_gone_ends_the_motion_with_status_2(own, standin, plia
     assert "Traceback" not in err
     reason = json.loads((own / "out/metrics.json").read_text())["reason"]
     assert re.match(
-        r"smartsix was stopped: (4 reads in a row failed|while sending: ).* It may still have its", reason
+        r"smartsix was stopped: (4 reads in a row failed|while sending: ).* may still have its", reason
     )
 
 
@@ -149,8 +149,11 @@ def test_entries_and_the_command_line_are_the_constructors(own):
         ("{driver: 'mydriver:LineArm'}", "machine of robot 'smartsix': mydriver:LineArm: .*missing.*'host'"),
         ("{driver: 'mydriver:LineArm', host: a, port: 1, baud: 9600}", "unexpected keyword argument 'baud'"),
         ("{driver: 'mydriver:Arm'}", "mydriver:Arm cannot be imported"),
-        ("{driver: 'mydriver:Measurement'}", r"mydriver:Measurement is no pliant\.hardware\.robot\.Robot"),
-        ("{driver: 'subprocess:Popen'}", r"subprocess:Popen is no pliant\.hardware\.robot\.Robot"),
+        (
+            "{driver: 'mydriver:Measurement'}",
+            r"Measurement is derived from no pliant\.hardware\.robot\.Robot",
+        ),
+        ("{driver: 'subprocess:Popen'}", r"subprocess:Popen is derived from no pliant\.hardware\.robot\.Robot"),
         (
             "{driver: 'antigravity:Arm'}",
             r"'antigravity:Arm', whose module is of no trusted package.*PLIANT_TARGETS",
@@ -163,6 +166,12 @@ def test_what_is_no_driver_is_refused(own, given, message):
     with pytest.raises(ConfigurationError, match=message):
         made(f"++robot.machine={given}")
     assert "antigravity" not in sys.modules
+
+
+def test_a_constructor_that_leaves_the_base_out_is_told_so(own):
+    (own / "mydriver.py").write_text(DRIVER.replace("super().__init__(info)", "pass"))
+    with pytest.raises(ConfigurationError, match=r"LineArm: its constructor has to call super\(\)\.__init__"):
+        made("++robot.machine={driver: 'mydriver:LineArm', host: a, port: 1}")
 
 
 def test_no_emulator_is_known_of_it(own):
@@ -191,4 +200,4 @@ def test_every_driver_keeps_what_the_interface_promises(words):
         pytest.importorskip("rtde_control")
     driver = made(*words, kind="emulated")
     found = check_robot(driver, periods=20)
-    assert found.period == pytest.approx(driver.info.period, rel=0.5)
+    assert found.longest_period > 0.9 * driver.info.period

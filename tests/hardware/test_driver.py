@@ -1,6 +1,7 @@
 """What a driver of one's own gets from its base, on a machine made of a few numbers."""
 
 import math
+import struct
 
 import numpy as np
 import pytest
@@ -37,6 +38,8 @@ SOFT = RobotInfo(
 
 class Arm(Driver):
     """Is where it is told to be, and notes every call."""
+
+    measures = ("position",)
 
     def __init__(self, info=SIMULATED, sensors=(), clock=None):
         super().__init__(info, sensors, clock or StepClock())
@@ -111,13 +114,15 @@ def test_what_else_is_measured_is_named_or_described():
 
 
 def test_what_is_not_measured_is_said_and_gets_no_limit():
-    class Blind(Arm):
-        measures = ("position",)
+    class Whole(Arm):
+        measures = Driver.measures
 
-    assert Blind().unmeasured == {"a/velocity", "b/velocity", "a/torque", "b/torque"}
-    assert Arm().unmeasured == frozenset()
+    assert Arm().unmeasured == {"a/velocity", "b/velocity", "a/torque", "b/torque"}
+    assert Whole().unmeasured == frozenset()
     with pytest.raises(ConfigurationError, match="does not measure b/torque"):
-        SafeRobot(Blind(), SafetyConfig(joints={"b": JointLimits(torque=1.0)}))
+        SafeRobot(Arm(), SafetyConfig(joints={"b": JointLimits(torque=1.0)}))
+    with pytest.raises(RobotError, match="a/torque, a/velocity, b/torque, b/velocity is NaN, which `unmeasured`"):
+        check_robot(Whole())
 
     class Odd(Arm):
         measures = ("positions",)
@@ -131,22 +136,32 @@ def test_what_is_not_measured_is_said_and_gets_no_limit():
 
 def test_before_a_command_a_joint_is_held_where_it_stands(arm):
     assert arm.read().command == pytest.approx([0.1, 0.1])
-    arm.send([0.3, -0.3])
-    arm.position = np.array([0.25, -0.25])
-    assert arm.read().command == pytest.approx([0.3, -0.3])
+    arm.send([0.15, 0.05])
+    arm.position = np.array([0.14, 0.06])
+    assert arm.read().command == pytest.approx([0.15, 0.05])
     arm.stop()
-    assert arm.read().command == pytest.approx([0.25, -0.25])
+    assert arm.read().command == pytest.approx([0.14, 0.06])
 
 
-def test_what_is_commanded_no_place_is_at_rest():
-    turned = [Channel("a/torque", "N·m", -1.0, 1.0), Channel("b/velocity", "rad/s", -1.0, 1.0)]
+def test_no_torque_and_no_speed_is_in_force_before_a_command_whatever_is_to_be_at_rest():
+    turned = [Channel("a/torque", "N·m", -1.0, 1.0, 0.8), Channel("b/velocity", "rad/s", 0.2, 1.0, 0.5)]
     with Arm(RobotInfo("arm", ("a", "b"), (), tuple(turned), PERIOD)) as arm:
-        assert arm.read().command == pytest.approx([0.0, 0.0])
+        assert arm.read().command == pytest.approx([0.0, 0.2])
+
+
+def test_of_what_is_no_joint_the_machine_tells_the_command():
+    gripper = (*SIMULATED.command, Channel("grip/position", "rad", 0.0, 1.0, 1.0))
+    with Arm(RobotInfo("arm", ("a", "b"), (), gripper, PERIOD)) as arm:
+        with pytest.raises(ConfigurationError, match="which command 'grip/position' is in force"):
+            arm.read()
+        arm.told["command"] = [0.1, 0.1, math.nan]
+        with pytest.raises(RobotError, match="tells no number for the command 'grip/position'"):
+            arm.read()
 
 
 def test_a_soft_joint_is_not_taken_to_be_where_its_link_is():
     with Arm(SOFT) as arm:
-        with pytest.raises(ConfigurationError, match=r"'a/equilibrium': Measurement\.command"):
+        with pytest.raises(ConfigurationError, match=r"'a/equilibrium' is in force .*Measurement\.command"):
             arm.read()
         arm.told["command"] = [0.2, 0.3]
         assert arm.read().command == pytest.approx([0.2, 0.3])
@@ -154,24 +169,43 @@ def test_a_soft_joint_is_not_taken_to_be_where_its_link_is():
 
 def test_a_joint_that_nothing_measures_is_not_moved(arm):
     arm.position = np.array([0.0, math.nan])
-    with pytest.raises(ConfigurationError, match="where joint 'b' stands"):
-        arm.send([0.0, 0.0])
+    with pytest.raises(RobotError, match="arm: nothing measures where joint 'b' stands"):
+        arm.send([0.1, 0.1])
     assert arm.calls == []
 
 
 def test_commands_are_limited_and_checked_before_the_machine_hears_of_them(arm):
+    arm.send([0.1, 0.1])
     assert arm.send([5.0, -5.0]) == pytest.approx([1.0, -1.0])
     assert arm.position == pytest.approx([1.0, -1.0])
     for wrong, error in (([math.nan, 0.0], OutOfBoundsError), ([0.0], ShapeError)):
         with pytest.raises(error):
             arm.send(wrong)
-    assert arm.calls == ["drive"]
+    assert arm.calls == ["drive"] * 2
 
 
 def test_a_joint_outside_its_range_is_brought_in_and_not_further_out(arm):
-    arm.position = np.array([1.4, 0.0])
-    sent = [arm.send([value, 0.0])[0] for value in (1.5, 1.3, 1.35, 0.9, 1.2)]
-    assert sent == pytest.approx([1.4, 1.3, 1.3, 0.9, 1.0])
+    arm.position = np.array([1.08, 0.0])
+    sent = [arm.send([value, 0.0])[0] for value in (1.1, 1.05, 1.07, 0.9, 1.2)]
+    assert sent == pytest.approx([1.08, 1.05, 1.05, 0.9, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("stands", "wanted", "message"),
+    [
+        (1.2, 1.0, r"a/position stands at 1\.200 rad, outside \[-1, 1\]; move it in by hand"),
+        (314.0, 1.0, r"stands at 314\.000 rad"),
+        (0.1, 0.3, r"the first command of a/position is 0\.300 rad; it stands at 0\.100\. Walk there"),
+        (math.inf, 0.0, "where joint 'a' stands"),
+    ],
+)
+def test_the_first_command_is_no_jump(arm, stands, wanted, message):
+    for _ in range(2):
+        arm.position = np.array([stands, 0.0])
+        with pytest.raises(RobotError, match=message):
+            arm.send([wanted, 0.0])
+        assert "drive" not in arm.calls
+        arm.stop()  # and the first after a stop
 
 
 def test_what_the_driver_and_the_caller_hold_are_arrays_of_their_own(arm):
@@ -191,23 +225,62 @@ def test_after_a_stop_from_another_thread_nothing_more_is_sent(arm):
 
     arm._clock = Stopping()
     with pytest.raises(RobotError, match="was stopped; the command was not sent"):
-        arm.send([0.0, 0.0])
+        arm.send([0.1, 0.1])
     assert arm.calls == ["halt"]
 
 
 # Time
 
 
+@pytest.mark.parametrize(("call", "ends"), [("stop", "halt"), ("close", "release")])
+def test_a_stop_from_a_signals_handler_comes_after_what_is_being_sent(arm, call, ends):
+    """The bytes that are on their way go out first, so that the machine hears of the stop last."""
+    drive, told = arm.drive, []
+
+    def interrupted(command):
+        getattr(arm, call)()
+        told.append(list(arm.calls))
+        drive(command)
+
+    arm.drive = interrupted
+    arm.send([0.1, 0.1])
+    assert told == [[]]
+    assert arm.calls == ["drive", ends]
+
+
+def test_a_release_that_was_interrupted_is_done_again(arm):
+    arm.fails["release"] = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        arm.close()
+    for call in (arm.connect, arm.read, lambda: arm.send([0.1, 0.1])):
+        with pytest.raises(RobotError, match=r"close it first|not connected"):
+            call()
+    del arm.fails["release"]
+    arm.close()
+    arm.close()
+    assert arm.calls == ["release", "release"]
+    arm.connect()
+    assert arm.read().time == 0.0
+
+
+def test_after_a_stop_what_can_be_read_may_be_brought_to_rest(arm):
+    arm.stop()
+    assert arm.carry_on()
+    arm.send([0.1, 0.1])
+    arm.fails["measure"] = TimeoutError("timed out")
+    assert not arm.carry_on()
+
+
 def test_the_beat_does_not_drift_and_late_periods_are_counted(arm):
     arm.busy = 0.3 * PERIOD
     times = []
     for _ in range(10):
-        arm.send([0.0, 0.0])
+        arm.send([0.1, 0.1])
         times.append(arm.read().time)
     assert np.diff(times) == pytest.approx(PERIOD)
     assert arm.overruns == 0
     arm.busy = 1.4 * PERIOD
-    arm.send([0.0, 0.0])
+    arm.send([0.1, 0.1])
     assert arm.overruns == 1
     assert arm.diagnostics() == {"overruns": 1, "worst_lateness_s": pytest.approx(0.4 * PERIOD)}
 
@@ -217,7 +290,7 @@ def test_commands_never_come_closer_than_half_a_period(arm):
     drive = arm.drive
     arm.drive = lambda command: (sent.append(arm._clock.now()), drive(command))
     for busy in (0.0, 0.97, 0.0, 1.9, 0.0, 0.0):
-        arm.send([0.0, 0.0])
+        arm.send([0.1, 0.1])
         arm._clock.sleep_until(arm._clock.now() + busy * PERIOD)
     assert np.diff(sent).min() >= 0.5 * PERIOD - 1e-12
 
@@ -242,12 +315,14 @@ def test_readings_that_bring_nothing_new_stop_the_robot(arm):
 # Failures
 
 
-@pytest.mark.parametrize("error", [TimeoutError("timed out"), ConnectionResetError("reset"), EOFError("the end")])
+@pytest.mark.parametrize(
+    "error", [TimeoutError("timed out"), EOFError("the end"), ValueError("no number"), struct.error("short")]
+)
 @pytest.mark.parametrize(
     ("function", "call", "doing"),
     [
         ("measure", lambda arm: arm.read(), "reading"),
-        ("drive", lambda arm: arm.send([0.0, 0.0]), "sending"),
+        ("drive", lambda arm: arm.send([0.1, 0.1]), "sending"),
         ("halt", lambda arm: arm.stop(), "stopping"),
         ("release", lambda arm: arm.close(), "releasing"),
     ],
@@ -298,7 +373,7 @@ def test_without_a_connection_the_machine_is_left_alone():
     arm = Arm()
     arm.stop()
     arm.close()
-    for call in (arm.read, lambda: arm.send([0.0, 0.0])):
+    for call in (arm.read, lambda: arm.send([0.1, 0.1])):
         with pytest.raises(RobotError, match="arm is not connected"):
             call()
     assert arm.calls == []
@@ -319,7 +394,7 @@ def test_without_a_connection_the_machine_is_left_alone():
 )
 def test_measurements_of_a_wrong_size_are_told_as_such(arm, told, message):
     arm.told = told
-    with pytest.raises(ShapeError, match=f"arm: its driver measures {message}"):
+    with pytest.raises(RobotError, match=f"arm: while reading: its driver measures {message}"):
         arm.read()
 
 
@@ -353,17 +428,17 @@ def _no_checks(arm, command):
             "a number too many is not refused; ShapeError",
         ),
         (
-            {"drive": lambda arm, command: Arm.drive(arm, command + 0.1)},
-            "joint 'a' went 0.100 from where it stood",
+            {"drive": lambda arm, command: Arm.drive(arm, command + 0.2)},
+            "joint 'a' went 0.200 from where it stood",
         ),
         (
-            {"measure": lambda arm: Measurement(arm.position, command=[0.01 * len(arm.calls), 0.0])},
-            r"the command in force is \[0\.02 0\.  \], not \[0\.01 0\.  \], which was sent",
+            {"measure": lambda arm: Measurement(arm.position, command=[0.01 * len(arm.calls), 0.1])},
+            r"the command in force is \[0\.02 0\.1 \], not \[0\.01 0\.1 \], which was sent",
         ),
         ({"measure": lambda arm: Measurement(arm.position, time=1.0)}, "its time stands at 0 s"),
         (
-            {"measure": lambda arm: Measurement(arm.position, time=3.0 * arm._clock.now())},
-            "by its own time a period takes 0.03 s; it says 0.01 s",
+            {"measure": lambda arm: Measurement(arm.position, time=9.0 * arm._clock.now())},
+            "by its own time a period takes 0.09 s; it says 0.01 s",
         ),
         ({"connect": lambda arm: (Driver.connect(arm), setattr(arm, "_begin", 0.0))}, "its time goes on at"),
         (
@@ -378,7 +453,7 @@ def _no_checks(arm, command):
         ({"read": lambda arm: Driver.read(arm)._replace(command=np.full(2, np.nan))}, "the command in force is"),
         (
             {"read": lambda arm: Driver.read(arm)._replace(position=np.array([0.1, math.nan]))},
-            "the position of joint b is NaN, which `unmeasured` does not say",
+            "b/position is NaN, which `unmeasured` does not say",
         ),
     ],
 )

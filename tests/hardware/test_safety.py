@@ -7,9 +7,11 @@ import pytest
 
 from pliant.errors import ConfigurationError, OutOfBoundsError, RobotError, ShapeError, UnknownNameError
 from pliant.hardware.limits import MotionLimits
+from pliant.hardware.robot import Channel, RobotInfo, joint_signals
 from pliant.hardware.safety import SafeRobot
-from pliant.hardware.safety_config import JointLimits, SafetyConfig
+from pliant.hardware.safety_config import JointLimits, SafetyConfig, walks, watched
 from pliant.hardware.timing import StepClock
+from pliant.hardware.watch import Watch
 
 MOTION = {"rad": MotionLimits(speed=2.0, acceleration=20.0, step=0.1, walk_speed=0.5)}
 
@@ -357,9 +359,7 @@ def test_a_robot_whose_stop_fails_is_released_all_the_same(arm):
 
     arm.during = fail
     begin = arm.clock.now()
-    with pytest.raises(
-        RobotError, match=r"stopped: bus lost\. It may still have its torque: stopping it failed \(gone\)\."
-    ):
+    with pytest.raises(RobotError, match=r"stopped: bus lost\. Stopping it failed \(gone\); it was released\."):
         robot.send([0.0, 0.0])
     assert arm.calls[-1] == "close"
     assert arm.clock.now() - begin >= robot.config.hold_time, "it may hold its last command"
@@ -383,7 +383,8 @@ def test_why_it_was_stopped_is_told_though_its_release_fails(arm, calls, error):
             robot.send([0.0, 0.0])
 
     with pytest.raises(
-        RobotError, match=r"arm was stopped: bus lost\. It may .*releasing it failed \((rel|gone|Zero)"
+        RobotError,
+        match=r"stopped: bus lost\. .*eleasing it failed \((rel|gone|Zero).*\); it may still have its torque",
     ):
         run()
     assert arm.calls.count("close") == 1
@@ -426,7 +427,7 @@ def test_an_error_that_is_no_robot_error_on_the_way_home_releases_too(arm):
         if call == "read":
             raise MemoryError
 
-    with pytest.raises(MemoryError):
+    with pytest.raises(RobotError, match=r"it cannot be read: MemoryError\(\)\. Its joints were held"):
         run()
     assert arm.calls[-2:] == ["stop", "close"]
 
@@ -718,6 +719,8 @@ def test_limits_narrow_the_range_of_the_robot(arm):
         (lambda: SafetyConfig(motion=1.0), r"limits \(motion\) are 1.0"),
         (lambda: SafetyConfig(joints={"a": {"sped": 1.0}}), "limit 'sped' in the safety limits of 'a'.*'speed'"),
         (lambda: SafetyConfig(joints={"a": {"speed": "fast"}}), "'a': speed is 'fast'; a number"),
+        (lambda: SafetyConfig(joints={"a": {"speed": True}}), "'a': speed is True; a number"),
+        (lambda: SafetyConfig(joints={"a": {"torque": None}}), "'a': torque is None; a number"),
         (lambda: SafetyConfig(joints={"a": {"low": math.nan}}), "'a': .* is no range"),
         (lambda: SafetyConfig(joints={"a": 1.0}), "'a' are 1.0; numbers by name"),
         (lambda: SafetyConfig(joints={"a": MotionLimits(1.0, 1.0)}), "'a' are MotionLimits.*numbers by name"),
@@ -815,13 +818,56 @@ def test_a_joint_that_is_commanded_torques_may_not_run_away(driven):
     assert driven.calls[-2:] == ["stop", "close"]
 
 
-@pytest.mark.parametrize("velocity", [-8.1, math.nan])
-def test_a_speed_that_is_given_or_cannot_be_measured_is_let_pass(driven, velocity):
-    driven.velocity = np.array([0.0, velocity])
-    joints = {} if math.isnan(velocity) else {"b": JointLimits(speed=9.0)}
-    with safe(driven, excess=1, joints=joints) as robot:
+@pytest.mark.parametrize("speed", [9.0, math.inf])
+def test_a_speed_that_is_given_is_the_limit(driven, speed):
+    driven.velocity = np.array([0.0, -8.1])
+    with safe(driven, excess=1, joints={"b": {"speed": speed}}) as robot:
         for _ in range(5):
             robot.read()
+
+
+def test_a_joint_that_could_run_away_unseen_is_refused_unless_it_is_said_so(driven):
+    driven.velocity = np.full(2, math.nan)
+    with pytest.raises(
+        ConfigurationError, match=r"a/velocity, b/velocity; .* say so: \+safety\.joints\.a\.speed=inf"
+    ):
+        safe(driven).connect()
+    unlimited = {name: JointLimits(speed=math.inf) for name in "ab"}
+    with safe(driven, joints=unlimited) as robot:
+        robot.read()
+    driven.velocity = np.zeros(2)
+    with safe(driven) as robot:
+        robot.send([0.0, 0.0])
+        driven.velocity = np.full(2, math.nan)
+        with pytest.raises(
+            RobotError, match="a/velocity, b/velocity, which has a limit, is not measured any more"
+        ):
+            _ = [robot.read() for _ in range(5)]
+
+
+def test_what_is_no_joint_may_be_commanded_a_force_beside_places(arm):
+    """A gripper's force keeps no arm from going home; where forces alone are commanded, nothing can."""
+    places = tuple(Channel(f"{joint}/position", "rad", -1.0, 1.0) for joint in "ab")
+    force, torque = Channel("gripper/force", "N", 0.0, 40.0), Channel("a/torque", "N·m", -1.0, 1.0)
+    for command, walk in [
+        ((), True),
+        (places, True),
+        ((*places, force), True),
+        ((*places, torque), True),
+        ((places[1], torque), False),
+        ((force,), False),
+    ]:
+        assert walks(RobotInfo("arm", ("a", "b"), (), command, 0.01)) == walk
+
+
+def test_a_unit_that_nothing_is_known_of_is_told_so():
+    column = Channel("a/torque", "N·m", -1.0, 1.0)
+    signals = joint_signals(("a",), (), {"a": ("mm", "N·m")})
+    info = RobotInfo("arm", ("a",), (), (column,), 0.01, signals=tuple(signals))
+    with pytest.raises(
+        ConfigurationError, match=r"'a' is commanded in N·m, and nothing says how fast .* limits of mm"
+    ):
+        Watch(info, SafetyConfig())
 
 
 def test_limits_may_be_given_by_name(arm):
@@ -829,6 +875,51 @@ def test_limits_may_be_given_by_name(arm):
         motion={"rad": {"speed": 2, "acceleration": 20.0, "walk_speed": None}}, joints={"b": {"speed": 1.0}}
     )
     assert given == SafetyConfig({"rad": MotionLimits(2, 20.0)}, {"b": JointLimits(speed=1.0)})
+
+
+def test_a_joint_that_is_commanded_torques_may_not_leave_its_range():
+    """Its own, and a fiftieth of its width; a given one counts in its place."""
+    columns = tuple(Channel(f"{joint}/torque", "N·m", -1.0, 1.0) for joint in "ab")
+    ranges = [Channel("a/position", "rad", -1.0, 2.0), Channel("b/position", "rad", -math.inf, math.inf)]
+    info = RobotInfo("arm", ("a", "b"), (), columns, 0.01, signals=(*ranges, *joint_signals("ab", ())[2:]))
+    limits = watched("a", info, SafetyConfig())
+    assert (limits.low, limits.high, limits.speed) == pytest.approx((-1.06, 2.06, 6.0))
+    assert watched("b", info, SafetyConfig()).limited == ("velocity",)
+    given = watched("a", info, SafetyConfig(joints={"a": {"high": 3.0}, "b": {}}))
+    assert (given.low, given.high, given.speed) == pytest.approx((-1.06, 3.0, 6.0))
+
+
+def test_a_position_that_is_lost_on_the_way_is_a_failed_read(arm):
+    robot = connected(arm)
+    robot.send([0.0, 0.0])
+    read = arm.read
+    arm.read = lambda: read()._replace(position=np.array([0.0, math.nan]))
+    with pytest.raises(
+        RobotError, match=r"4 reads in a row failed.* position of joint b is not measured any more"
+    ):
+        _ = [robot.send([0.0, 0.0]) for _ in range(10)]
+    robot.rearm()  # not measured from the first reading on: whoever needs it says so
+    robot.send([0.0, 0.0])
+    robot.read()
+
+
+def test_a_stop_that_fails_is_tried_again_while_it_holds(arm):
+    robot, tries = connected(arm), []
+    robot.send([0.0, 0.0])
+    arm.refuses = "bus lost"
+
+    def fail(call):
+        if call == "stop":
+            tries.append(arm.clock.now())
+            if len(tries) < 3:
+                raise OSError("gone")
+
+    arm.during = fail
+    begin = arm.clock.now()
+    with pytest.raises(RobotError, match=r"stopped: bus lost\. Its joints were held and then released\."):
+        robot.send([0.0, 0.0])
+    assert tries == pytest.approx([begin, begin + 0.02, begin + 0.04])
+    assert arm.clock.now() - begin == pytest.approx(robot.config.hold_time)
 
 
 def test_a_place_that_is_commanded_limits_its_speed_itself(arm):

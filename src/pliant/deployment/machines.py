@@ -12,6 +12,7 @@ from pliant.deployment.ur_machine import emulated, real_ur
 from pliant.envs.description import RobotDescription, described
 from pliant.envs.emulated_robot import EmulatedRobot
 from pliant.errors import ConfigurationError, unknown_name
+from pliant.hardware.driver import Driver
 from pliant.hardware.dynamixel.config import DynamixelConfig, DynamixelJoint, ServoMount
 from pliant.hardware.dynamixel.robot import DynamixelRobot
 from pliant.hardware.dynamixel.watching import ServoLimits
@@ -98,9 +99,12 @@ def _own(description: RobotDescription, config: DictConfig) -> Robot:
     settings |= {key: config[key] for key in ("host", "port") if config.get(key)}
     driver = own_class(path, Robot, where)  # type: ignore[type-abstract]
     try:
-        return driver(info=description.simulated().info, **settings)  # type: ignore[call-arg]
+        made = driver(info=description.simulated().info, **settings)  # type: ignore[call-arg]
     except TypeError as error:
         raise ConfigurationError(f"{where}: {path}: {error}.") from error
+    if isinstance(made, Driver) and not hasattr(made, "overruns"):
+        raise ConfigurationError(f"{where}: {path}: its constructor has to call super().__init__(info).")
+    return made
 
 
 def _sensing(robot: Robot, config: DynamixelConfig) -> Robot:

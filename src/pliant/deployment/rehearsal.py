@@ -12,10 +12,8 @@ from numpy.typing import ArrayLike
 from pliant.errors import RobotError
 from pliant.hardware.robot import Array, Robot, RobotInfo, check_command
 from pliant.hardware.safety import SafeRobot
-from pliant.hardware.safety_config import SWING, JointLimits, SafetyConfig, joint_speed
+from pliant.hardware.safety_config import GIVE, SWING, JointLimits, SafetyConfig, joint_range, joint_speed, watched
 
-GIVE: Final = 0.02
-"""How far beyond its range a joint or a command may be, over the width of the range: stops give way."""
 _REMEDY: Final = (
     "Change what commands the robot; or, if it is to move like this, the limits: safety.motion.UNIT.speed (a "
     f"joint may reach {SWING:g} times that), safety.motion.UNIT.low and high, safety.joints."
@@ -63,14 +61,13 @@ class Rehearsing(SafeRobot):
 
 
 def _limits(joint: str, info: RobotInfo, config: SafetyConfig) -> JointLimits:
-    given = config.joints.get(joint, JointLimits())
-    read = info.signals[info.signal(f"{joint}/position")]
-    give = _give(read.low, read.high)
+    given, (low, high) = watched(joint, info, config), joint_range(joint, info)
+    fastest = SWING * joint_speed(joint, info, config.motion)
     return replace(
         given,
-        low=max(given.low, read.low - give),
-        high=min(given.high, read.high + give),
-        speed=min(given.speed, SWING * joint_speed(joint, info, config.motion)),
+        low=max(given.low, low),
+        high=min(given.high, high),
+        speed=fastest if given.speed is None else min(given.speed, fastest),
     )
 
 
