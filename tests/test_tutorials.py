@@ -12,6 +12,8 @@ import pytest
 from tests.test_documents import ROOT
 
 PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("tutorial-*.md"))
+IN_REAL_TIME = "docs/tutorial-interaction.md"
+"""An arm of Universal Robots has no other time."""
 SMALL = {
     "train": (
         *("task.duration=0.1", "task.hold=0.04", "steps=16", "n_envs=2", "algo.n_steps=8", "algo.batch_size=16"),
@@ -59,7 +61,10 @@ def started(command, folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.real_time] if page == IN_REAL_TIME else []) for page in PAGES],
+)
 def test_a_tutorial_runs_from_start_to_end(page, tmp_path):
     for module in EXTRAS.get(page.removeprefix("docs/"), ()):
         pytest.importorskip(module)

@@ -56,7 +56,7 @@ COMMANDS = np.dtype(
 
 _CYCLE = struct.Struct("<q2d36dd6i")
 _COMMAND = struct.Struct("<qd2i8i18d")
-_COUNT = struct.Struct("<q")
+_COUNT = struct.Struct("q")
 _HEADER = 4096
 assert _CYCLE.size == CYCLES.itemsize
 assert _COMMAND.size == COMMANDS.itemsize
@@ -80,6 +80,8 @@ class Ring:
             with path.open("w+b") as file:
                 file.truncate(_HEADER + length * record.size)
                 self._memory = mmap.mmap(file.fileno(), 0)
+            # Who reads meanwhile, or after a kill, finds the old number or the new; `pack_into` writes 0 first.
+            self._count = memoryview(self._memory)[: _COUNT.size].cast("q")
         except OSError as error:
             raise OutputError(f"the log {path} cannot be written: {error.strerror}.") from error
 
@@ -88,10 +90,11 @@ class Ring:
         at = _HEADER + self._written % self._length * self._record.size
         self._record.pack_into(self._memory, at, *values)
         self._written += 1
-        _COUNT.pack_into(self._memory, 0, self._written)
+        self._count[0] = self._written
 
     def close(self) -> None:
         """Let go of the file."""
+        self._count.release()
         self._memory.close()
 
 

@@ -1,5 +1,9 @@
 """The controller without sockets, cycle by cycle: motions of the target, the arm behind it, stops, sensors."""
 
+import mmap
+import os
+import struct
+
 import numpy as np
 import pytest
 
@@ -469,8 +473,6 @@ def test_the_log_tells_what_was_commanded_and_what_the_arm_did(bench, tmp_path):
 
 
 def test_a_ring_keeps_the_newest_in_their_order(tmp_path):
-    import struct
-
     ring = Ring(tmp_path / "ring", struct.Struct("<q"), 5)
     dtype = np.dtype([("n", "<i8")])
     for n in range(3):
@@ -479,6 +481,26 @@ def test_a_ring_keeps_the_newest_in_their_order(tmp_path):
     for n in range(3, 13):
         ring.write(n)
     assert list(read_ring(tmp_path / "ring", dtype)["n"]) == [8, 9, 10, 11, 12]
+
+
+def test_whoever_reads_a_log_while_it_is_written_never_finds_it_emptier_than_before(tmp_path):
+    ring = Ring(tmp_path / "ring", struct.Struct("<q"), 5)
+    ring.write(0)
+    with (tmp_path / "ring").open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as memory:
+        counted = memoryview(memory)[:8].cast("q")
+        writer = os.fork()
+        if not writer:
+            for k in range(1, 300_000):
+                ring.write(k)
+            os._exit(0)
+        last, fewer = 1, 0
+        while not os.waitpid(writer, os.WNOHANG)[0]:
+            for _ in range(1000):
+                now = counted[0]
+                fewer, last = fewer + (now < last), now
+        counted.release()
+    assert fewer == 0
+    assert len(read_ring(tmp_path / "ring", np.dtype([("n", "<i8")]))) == 5
 
 
 @pytest.mark.parametrize(
