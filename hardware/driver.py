@@ -149,6 +149,7 @@ class Driver(Robot):
                 raise RobotError(f"{self._info.name}: its release was interrupted; close it first.")
             if self._connected:
                 return
+            self._closing = False
             try:
                 with self._wire("connecting"):
                     self.open()
@@ -156,7 +157,7 @@ class Driver(Robot):
                 with suppress(Exception):
                     self.release()
                 raise
-            self._connected, self._closing, self._begin, self._command = True, False, None, None
+            self._connected, self._begin, self._command = True, None, None
             self.overruns, self.worst_lateness = 0, 0.0
 
     def read(self) -> State:

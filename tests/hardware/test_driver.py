@@ -248,6 +248,17 @@ def test_a_stop_from_a_signals_handler_comes_after_what_is_being_sent(arm, call,
     assert arm.calls == ["drive", ends]
 
 
+def test_a_machine_that_is_closed_while_it_connects_is_released(arm):
+    arm.close()
+    arm.calls.clear()
+    opened = arm.open
+    arm.open = lambda: (opened(), arm.close())
+    arm.connect()
+    assert arm.calls == ["open", "release"]
+    with pytest.raises(RobotError, match="not connected"):
+        arm.read()
+
+
 def test_a_release_that_was_interrupted_is_done_again(arm):
     arm.fails["release"] = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):

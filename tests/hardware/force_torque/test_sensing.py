@@ -137,7 +137,11 @@ def test_sensors_are_made_from_configuration(monkeypatch):
         ({}, UnknownNameError, "module:Class"),
         ({"sensor": "net_ft"}, ConfigurationError, "host"),
         ({"sensor": "net_ft", "host": "a", "prt": 3}, ConfigurationError, "prt"),
-        ({"sensor": "my_lab_sensors:Other"}, ConfigurationError, "is no pliant.hardware.force_torque"),
+        (
+            {"sensor": "my_lab_sensors:Other"},
+            ConfigurationError,
+            "is derived from no pliant.hardware.force_torque",
+        ),
         ({"sensor": "my_lab_sensors:Missing"}, ConfigurationError, "cannot be imported"),
         ({"sensor": "some_stranger:Sensor"}, ConfigurationError, "PLIANT_TARGETS"),
     ):
