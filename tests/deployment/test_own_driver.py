@@ -103,7 +103,7 @@ def test_a_machine_that_is_gone_ends_the_motion_with_status_2(own, standin, plia
     process, port = standin
     with subprocess.Popen(
         [
-            *[sys.executable, "-m", "pliant.scripts.main", "deploy", *HOLD, f"port={port}", "duration=60"],
+            *[sys.executable, "-m", "pliant.scripts.main", "deploy", *HOLD, f"port={port}", "duration=10"],
             "++robot.machine={driver: 'mydriver:LineArm', host: 127.0.0.1}",
             "hydra.run.dir=out",
         ],
