@@ -112,6 +112,7 @@ def test_its_ball_presses_on_the_springy_plate(puma):
     assert felt[2] == pytest.approx(0.5 * 9.81 - 2e4 * yielded, abs=0.05)
 
 
+@pytest.mark.slow
 def test_robots_on_its_plate_side_by_side_are_single_ones_to_the_last_bit():
     """Episodes that begin pressed into the plate, drawn robots, one by one and together."""
     varied = Randomisation(mass=Uniform(0.8, 1.2), damping=Uniform(0.5, 2.0))

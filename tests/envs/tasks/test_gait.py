@@ -37,6 +37,7 @@ def episodes(action: GaitAction, info: RobotInfo):
     return task, begun
 
 
+@pytest.mark.slow
 def test_at_rest_the_gait_walks_as_by_itself_and_tells_its_phase(info):
     task, one = episodes(GaitAction(GAIT, {"speed": (0.0, 0.3)}, residual=0.1), info)
     alone = FootGait(info, **{name: value for name, value in GAIT.items() if name != "name"})

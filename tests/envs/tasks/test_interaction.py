@@ -78,6 +78,7 @@ def test_with_gains_that_stay_it_moves_as_the_controller_does(plane):
     assert controller.feedback().wrench[2] == pytest.approx(15.0, abs=0.1)
 
 
+@pytest.mark.slow
 def test_many_do_to_the_last_bit_what_one_does_and_so_do_copies(plane):
     task = PRESS.but(action=VARIED)
     many = PliantVectorEnv(plane.simulated(), task, 3)
