@@ -30,7 +30,6 @@ A drive in a file of your own::
     joint = CompliantJoint(law="rigid", mode="link_position", drive=spring_loop(kp=8.0))
 """
 
-import importlib
 import inspect
 import math
 import pkgutil
@@ -52,6 +51,7 @@ from pliant.actuators.layout import (
 )
 from pliant.actuators.modes import Mode
 from pliant.actuators.parameters import Parameter, resolve
+from pliant.conf.build import imported
 from pliant.errors import ConfigurationError, unknown_name
 
 LINK_INPUTS = ("q", "dq", "target", "step", "inertia", "explicit_stiffness", "low", "high")
@@ -420,13 +420,7 @@ def find_drive(source: str) -> DriveKind:
         if source not in names:
             raise unknown_name("drive", source, names)
         module = f"{drives.__name__}.{source}"
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigurationError(
-            f"drive {source!r} cannot be imported ({error}). Its folder must be on the import path of "
-            "this process: PYTHONPATH=FOLDER"
-        ) from error
+    found = imported(module, attribute, f"drive {source!r}")
     if not isinstance(found, DriveKind):
         raise ConfigurationError(
             f"{source!r} is a {type(found).__name__}, not a drive (see link_drive, motor_drive)."

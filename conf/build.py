@@ -121,6 +121,29 @@ def check_module(path: str, what: str) -> None:
             )
 
 
+def imported(module: str, attribute: str, what: str) -> Any:
+    """Return what a module holds that a configuration or file names.
+
+    Args:
+        module: on the import path.
+        attribute: name in it.
+        what: names it, for messages (`law 'mylaws:cubic'`).
+
+    Raises:
+        ConfigurationError: it cannot be imported, or there is no such thing in it. Errors of ours pass.
+    """
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except PliantError:
+        raise
+    except (ImportError, AttributeError, SyntaxError, ValueError, SystemExit) as error:
+        told = str(error) if isinstance(error, ImportError | AttributeError) else repr(error)
+        raise ConfigurationError(
+            f"{what} cannot be imported ({told}). Its folder must be on the import path of this process: "
+            "PYTHONPATH=FOLDER"
+        ) from error
+
+
 def own_class(path: str, base: type[T], what: str) -> type[T]:
     """Return the class of a driver of one's own that a file names by import path.
 
@@ -136,10 +159,7 @@ def own_class(path: str, base: type[T], what: str) -> type[T]:
         raise ConfigurationError(f"{what} names {path!r}; module:Class is needed, such as mymodule:MyClass.")
     check_module(path, what)
     module, _, attribute = path.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (Exception, SystemExit) as error:
-        raise ConfigurationError(f"{what}: {path} cannot be imported: {error!r}.") from error
+    found = imported(module, attribute, f"{what}: {path}")
     if not (isinstance(found, type) and issubclass(found, base)):
         raise ConfigurationError(f"{what}: {path} is derived from no {base.__module__}.{base.__name__}.")
     return found

@@ -20,7 +20,6 @@ from pliant.hardware.robot import (
     RobotInfo,
     State,
     check_command,
-    joint_signals,
 )
 from pliant.hardware.safety_config import EFFORTS
 from pliant.hardware.stopping import Exclusive
@@ -52,8 +51,8 @@ class Driver(Robot):
     and states, the order of calls, and one at a time from whatever thread. Failures of the wire (`OSError`, which
     a timeout is, too, and `EOFError`) and packets that cannot be read (`ValueError`, `struct.error`) become
     `RobotError`; what else fails should be raised as one. The safety layer in front of it lets some readings fail
-    in a row, but no command. No function may wait for ever: give sockets and ports a timeout well below the
-    period.
+    in a row, but no command. No function may wait for ever: give sockets and ports a timeout of a few periods at
+    most.
 
     A configuration names it `machine: {driver: "mymodule:MyDriver", …}`; its further entries, and `host` and
     `port` of the command line, are arguments of the constructor.
@@ -77,17 +76,14 @@ class Driver(Robot):
         for quantity in self.measures:
             if quantity not in PER_JOINT[:3]:
                 raise unknown_name("quantity", quantity, PER_JOINT[:3], f"what {type(self).__name__} measures")
-        units = {name: info.signals[info.signal(f"{name}/position")] for name in info.joints}
-        torques = {name: info.signals[info.signal(f"{name}/torque")].unit for name in info.joints}
-        plain = joint_signals(info.joints, (), {name: (units[name].unit, torques[name]) for name in units})
-        ranges = [units[channel.owner] if channel.quantity == "position" else channel for channel in plain]
+        signals = info.signals[: len(PER_JOINT) * len(info.joints)]
         known = {channel.name: channel for channel in info.sensors}
         more = []
         for sensor in sensors:
             if isinstance(sensor, str) and sensor not in known:
                 raise unknown_name("sensor", sensor, known, f"robot {info.name!r}")
             more.append(known[sensor] if isinstance(sensor, str) else sensor)
-        self._info = replace(info, motors=(), signals=(*ranges, *more), bodies={})
+        self._info = replace(info, motors=(), signals=(*signals, *more), bodies={})
         self._clock = clock or SystemClock()
         self._ticker = Ticker(info.period, self._clock)
         self._exclusive = Exclusive(self._end_motion)

@@ -23,6 +23,8 @@ from pliant.hardware.watch import Watch
 
 log = logging.getLogger(__name__)
 
+_RELEASING = "releasing"
+
 
 @dataclass
 class SafetyReport:
@@ -444,27 +446,27 @@ class SafeRobot(Robot):
         if self._lies_down:
             end = "It went to rest and was released" if self._lies else "It did not come to rest"
         if failed:
-            end = f"{failed[0].upper()}{failed[1:]}; it may still have its torque"
-            if "releasing" not in failed:
-                end = f"{failed[0].upper()}{failed[1:]}; it was released"
+            told = ", ".join(f"{what} it failed ({why})" for what, why in failed.items())
+            left = "it may still have its torque" if _RELEASING in failed else "it was released"
+            end = f"{told[0].upper()}{told[1:]}; {left}"
         raise RobotError(f"{self._info.name} was stopped: {reason}. {end}. {AGAIN}")
 
-    def _hold_and_close(self) -> str:
+    def _hold_and_close(self) -> dict[str, str]:
         """Stop, hold and release, whatever fails; return what did: why it is to stop is the more important."""
-        failed = list[str]()
+        failed = dict[str, str]()
         try:
             self._try("stopping", self._hold, failed)
         finally:
-            self._try("releasing", self._release, failed)
-        return ", ".join(failed)
+            self._try(_RELEASING, self._release, failed)
+        return failed
 
-    def _try(self, what: str, call: Callable[[], None], failed: list[str]) -> None:
+    def _try(self, what: str, call: Callable[[], None], failed: dict[str, str]) -> None:
         try:
             call()
         except Exception as error:
             told = str(error).removeprefix(f"{self._info.name}: ").rstrip(".") or repr(error)
             log.error("%s: %s it failed: %s", self._info.name, what, told)
-            failed.append(f"{what} it failed ({told})")
+            failed[what] = told
 
     def _hold(self) -> None:
         """Stop, again and again while that fails, for `hold_time`; what then goes down to rest does not wait."""

@@ -4,10 +4,10 @@ Adding a law means adding a file: whatever `Law` a module of this folder holds u
 found. A law in a file of your own needs no place here at all; pass it as an object or by `module:name`.
 """
 
-import importlib
 import pkgutil
 
 from pliant.actuators.law import Compliance, Law
+from pliant.conf.build import imported
 from pliant.errors import ConfigurationError, unknown_name
 
 
@@ -28,13 +28,7 @@ def find_law(name: str) -> Law:
         if name not in law_names():
             raise unknown_name("law", name, law_names())
         module, attribute = f"{__name__}.{name}", name
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigurationError(
-            f"law {name!r} cannot be imported ({error}). Its folder must be on the import path of "
-            "this process: PYTHONPATH=FOLDER"
-        ) from error
+    found = imported(module, attribute, f"law {name!r}")
     if not isinstance(found, Law):
         raise ConfigurationError(f"{name!r} is a {type(found).__name__}, not a law (see compliance_law).")
     return found

@@ -1,10 +1,10 @@
 """Tasks from plain data: what a YAML file says of the terms, by name."""
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from pliant.conf.build import imported
 from pliant.envs.tasks.actions import AboutRest, Action, Limited, Parameters, Rate, Residual, Spread
 from pliant.envs.tasks.ends import ENDS
 from pliant.envs.tasks.gait import GaitAction
@@ -118,13 +118,7 @@ def find_term(kind: str, name: str) -> Callable[..., Any]:
             raise unknown_name(f"{kind} term", name, KINDS[kind])
         return KINDS[kind][name]
     module, _, attribute = name.replace(":", ".").rpartition(".")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigurationError(
-            f"{kind} term {name!r} cannot be imported ({error}). Its folder must be on the import path of "
-            "this process: PYTHONPATH=FOLDER"
-        ) from error
+    found = imported(module, attribute, f"{kind} term {name!r}")
     if not callable(found):
         raise ConfigurationError(f"{name!r} is a {type(found).__name__}, no term.")
     return found  # type: ignore[no-any-return]

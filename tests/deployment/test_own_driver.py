@@ -117,7 +117,7 @@ def test_a_machine_that_is_gone_ends_the_motion_with_status_2(own, standin, plia
         process.send_signal(signal.SIGKILL)
         _, err = running.communicate()
     assert running.returncode == 2, err
-    assert "Connection refused" in err or "timed out" in err
+    assert "Connection refused" in err or "gives no answer" in err
     assert "Traceback" not in err
     reason = json.loads((own / "out/metrics.json").read_text())["reason"]
     assert re.match(
@@ -172,6 +172,13 @@ def test_a_constructor_that_leaves_the_base_out_is_told_so(own):
     (own / "mydriver.py").write_text(DRIVER.replace("super().__init__(info)", "pass"))
     with pytest.raises(ConfigurationError, match=r"LineArm: its constructor has to call super\(\)\.__init__"):
         made("++robot.machine={driver: 'mydriver:LineArm', host: a, port: 1}")
+
+
+def test_a_module_that_ends_the_program_or_is_no_python_ends_nothing(own):
+    for text in ("raise SystemExit(0)", "def ("):
+        (own / "mydriver.py").write_text(text)
+        with pytest.raises(ConfigurationError, match=r"mydriver:LineArm cannot be imported \(.*PYTHONPATH=FOLDER"):
+            made("++robot.machine={driver: 'mydriver:LineArm'}")
 
 
 def test_no_emulator_is_known_of_it(own):

@@ -406,6 +406,52 @@ def test_a_release_that_fails_at_the_normal_end_is_an_error(arm, error):
         run()
 
 
+def test_a_stop_whose_failure_speaks_of_releasing_is_no_failed_release(arm):
+    robot = connected(arm)
+    robot.send([0.0, 0.0])
+    arm.refuses = "bus lost"
+
+    def fail(call):
+        if call == "stop":
+            raise OSError("releasing the brake")
+
+    arm.during = fail
+    with pytest.raises(RobotError, match=r"Stopping it failed \(releasing the brake\); it was released\."):
+        robot.send([0.0, 0.0])
+
+
+def test_a_release_that_was_interrupted_is_repeated_at_the_next_close(arm):
+    robot, ends = connected(arm), [KeyboardInterrupt()]
+    robot.send([0.0, 0.0])
+
+    def fail(call):
+        if call == "close" and ends:
+            raise ends.pop()
+
+    arm.during = fail
+    with pytest.raises(KeyboardInterrupt):
+        robot.close()
+    robot.close()
+    robot.close()
+    assert arm.calls.count("close") == 2
+
+
+def test_a_stop_is_sent_again_though_the_first_one_failed(arm):
+    robot, tries = connected(arm), []
+
+    def fail(call):
+        if call == "stop":
+            tries.append(call)
+            if len(tries) == 1:
+                raise OSError("gone")
+
+    arm.during = fail
+    with pytest.raises(OSError, match="gone"):
+        robot.stop()
+    assert len(tries) == 2
+    assert robot.tripped == "stopped"
+
+
 def test_a_robot_without_a_safety_layer_is_released_though_its_stop_fails(arm):
     def fail(call):
         if call == "stop":

@@ -98,6 +98,17 @@ def test_a_run_that_is_refused_leaves_its_folder_to_the_next(tmp_path, verb):
     assert status == 0, err
 
 
+@pytest.mark.parametrize("folder", ["mine", "."])
+def test_of_a_folder_that_was_there_only_the_record_of_a_refused_run_goes(tmp_path, verb, folder):
+    if folder == "mine":
+        (tmp_path / "mine").mkdir()
+    status, _, err = verb("deploy", f"hydra.run.dir={folder}", "feedforward=nothing.npz")
+    assert status == 2
+    assert "nothing.npz" in err
+    assert (tmp_path / folder).is_dir()
+    assert not list((tmp_path / folder).iterdir())
+
+
 def test_what_was_written_before_a_run_was_refused_is_kept(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["ilc", "hydra.run.dir=mine"])

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeE
 
 from pliant.controllers import Observer, Rows, run
 from pliant.errors import ConfigurationError, MissingExtraError, PliantError
+from pliant.hardware.driver import Driver
 from pliant.hardware.dynamixel.robot import DynamixelRobot
 from pliant.hardware.recording import NoRecorder, Recorder, Timing
 from pliant.hardware.robot import Array, State
@@ -126,7 +127,7 @@ def timing(robot: SafeRobot) -> Timing:
     driver = unwrapped(robot.robot)
     if isinstance(driver, DynamixelRobot):
         return Timing(driver.overruns, robot.report.missed_reads, driver.counters.retries)
-    if isinstance(driver, URRobot):
+    if isinstance(driver, URRobot | Driver):
         return Timing(driver.overruns, robot.report.missed_reads, 0)
     return Timing(robot.report.overruns, robot.report.missed_reads, 0)
 
